@@ -422,13 +422,18 @@ static void wait_under_load(netblt_driver *driver, netblt_time wake_at)
     read_all_sockets(driver);
 }
 
-/* Sleeps in the loop, but not up to the end of a wait for the endpoint's next burst or timer; see AWAKE_US. */
+netblt_time netblt_driver_asleep_until(netblt_time begun, netblt_time wake_at, netblt_time until)
+{
+    bool exact = wake_at < until && wake_at > begun + AWAKE_US + ASLEEP_LEAST_US;
+    return exact ? wake_at - AWAKE_US : wake_at;
+}
+
 static void wait_in_loop(netblt_driver *driver, netblt_time begun, netblt_time wake_at, netblt_time until)
 {
     uint64_t arrived = driver->load_packets;
-    bool exact = wake_at < until && wake_at > begun + AWAKE_US + ASLEEP_LEAST_US;
-    netblt_loop_wait(driver->loop, exact ? wake_at - AWAKE_US : wake_at);
-    if (!exact || driver->load_packets != arrived || netblt_clock_now() + AWAKE_US < wake_at)
+    netblt_time asleep_until = netblt_driver_asleep_until(begun, wake_at, until);
+    netblt_loop_wait(driver->loop, asleep_until);
+    if (asleep_until == wake_at || driver->load_packets != arrived || netblt_clock_now() < asleep_until)
         return;
     while (netblt_clock_now() < wake_at)
         ;

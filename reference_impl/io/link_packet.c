@@ -27,6 +27,8 @@ int netblt_link_transmit_by_packet_socket(netblt_link *link, netblt_failure *fai
     (void)setsockopt(link->packet_fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on);
     netblt_link_enlarge_buffers(link->packet_fd);
     link->ring = netblt_xdp_open();
+    if (link->ring != NULL) /* what the driver has not sent yet counts there, too */
+        netblt_link_enlarge_buffers(netblt_xdp_fd(link->ring));
     return 0;
 }
 

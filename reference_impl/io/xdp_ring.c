@@ -115,6 +115,11 @@ void netblt_xdp_close(netblt_xdp_ring *ring)
     free(ring);
 }
 
+int netblt_xdp_fd(const netblt_xdp_ring *ring)
+{
+    return ring->fd;
+}
+
 int netblt_xdp_bind(netblt_xdp_ring *ring, int interface)
 {
     const struct sockaddr_xdp name = {

@@ -16,6 +16,9 @@ typedef struct netblt_xdp_ring netblt_xdp_ring;
 netblt_xdp_ring *netblt_xdp_open(void);
 void netblt_xdp_close(netblt_xdp_ring *ring);
 
+/* For options of sockets. */
+int netblt_xdp_fd(const netblt_xdp_ring *ring);
+
 /* Chooses the interface that frames leave by, once. 0 or errno: EBUSY when another program has its first queue. */
 int netblt_xdp_bind(netblt_xdp_ring *ring, int interface);
 /* 0 = none yet. */

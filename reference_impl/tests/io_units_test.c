@@ -17,8 +17,18 @@ static void a_wait_without_an_end_is_never_too_long(void)
     CHECK(!netblt_driver_was_held_up(1000, NETBLT_TIME_NEVER - 1, 1000000));
 }
 
+static void the_end_of_a_long_wait_for_a_burst_is_spent_awake(void)
+{
+    CHECK_EQUAL(netblt_driver_asleep_until(1000, 5000, 100000), 4940);
+    CHECK_EQUAL(netblt_driver_asleep_until(1000, 5000, 5000), 5000);   /* the client's time, which need not be exact */
+    CHECK_EQUAL(netblt_driver_asleep_until(1000, 1600, 100000), 1600); /* it would be awake most of the time */
+    CHECK_EQUAL(netblt_driver_asleep_until(1000, 0, 100000), 0);       /* overdue */
+    CHECK_EQUAL(netblt_driver_asleep_until(1000, NETBLT_TIME_NEVER, NETBLT_TIME_NEVER), NETBLT_TIME_NEVER);
+}
+
 int main(void)
 {
+    RUN(the_end_of_a_long_wait_for_a_burst_is_spent_awake);
     RUN(a_process_was_held_up_when_it_wakes_2_ms_later_than_it_should);
     RUN(a_wait_without_an_end_is_never_too_long);
     return 0;
