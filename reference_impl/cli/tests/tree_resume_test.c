@@ -523,6 +523,7 @@ static void names_of_files_under_way_are_refused(void)
 
 int main(void)
 {
+    RUN(abandoned_partial_directories_are_removed_after_two_weeks); /* by a process's first transfer */
     RUN(what_came_before_the_link_was_lost_is_not_sent_again);
     RUN(pieces_of_unchanged_files_stay_valid_when_others_change);
     RUN(pieces_of_a_file_that_changed_are_not_used);
@@ -534,7 +535,6 @@ int main(void)
     RUN(after_a_kill_nothing_is_read_again);
     RUN(a_damaged_journal_counts_up_to_the_damage);
     RUN(complete_files_get_their_names_while_others_come);
-    RUN(abandoned_partial_directories_are_removed_after_two_weeks);
     RUN(directories_without_rights_are_opened_and_closed_again);
     RUN(partial_directories_of_other_users_are_not_used);
     RUN(special_bits_come_or_are_dropped);

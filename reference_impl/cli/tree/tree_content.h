@@ -69,7 +69,7 @@ typedef struct tree_content {
     uint32_t last_entry;
 } tree_content;
 
-/* Names that can be given are not given any more: tree_pace_flush() comes before. NULL is allowed. */
+/* Names that can be given are not given any more: tree_pace_keep() comes before. NULL is allowed. */
 void tree_content_free(tree_content *content);
 
 /* What is held now: a new list, or NULL with *failure. */

@@ -20,6 +20,25 @@ int tree_finish_file(tree_content *content, uint32_t entry, netblt_failure *fail
     return 0;
 }
 
+/* Its mode may keep us from opening it later. */
+int tree_finish_sync(tree_content *content, uint32_t entry, netblt_failure *failure)
+{
+    const manifest_entry *of = &content->all->entries[entry];
+    char name[PARTIAL_KEY_NAME_BYTES];
+    tree_key key;
+    int fd;
+    int error = 0;
+    tree_content_key(of, &key);
+    tree_partial_key_name(&key, name);
+    fd = openat(content->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || tree_place_prepare(content->place, of, content->dir, name) != 0 ||
+        (fsync(fd) != 0 && errno != EINVAL))
+        error = errno;
+    if (fd >= 0)
+        close(fd);
+    return error == 0 ? 0 : tree_content_fail(content, entry, strerror(error), failure);
+}
+
 static int finish_empty_file(tree_content *content, uint32_t entry, netblt_failure *failure)
 {
     const manifest_entry *of = &content->all->entries[entry];

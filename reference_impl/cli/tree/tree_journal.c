@@ -230,12 +230,13 @@ void tree_journal_free(tree_journal *journal)
 
 int tree_journal_replace(tree_journal *journal)
 {
+    bool is_first = faccessat(journal->dir, JOURNAL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
     int error = tree_journal_flush(journal);
-    if (error == 0)
+    if (error == 0 && !is_first)
         error = tree_journal_mark(journal, tree_journal_length(journal));
     if (error == 0 && renameat(journal->dir, NEW_NAME, journal->dir, JOURNAL_NAME) != 0)
         error = errno;
-    if (error == 0 && fsync(journal->dir) != 0 && errno != EINVAL)
+    if (error == 0 && !is_first && fsync(journal->dir) != 0 && errno != EINVAL)
         error = errno;
     return error;
 }

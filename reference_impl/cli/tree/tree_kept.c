@@ -7,6 +7,8 @@
 
 #include "cli/tree/tree_load.h"
 
+#define EXPIRE_EVERY_US INT64_C(60000000)
+
 void tree_kept_show(tree_store *store)
 {
     const tree_content *content = store->content;
@@ -26,6 +28,15 @@ void tree_kept_show(tree_store *store)
     pthread_mutex_unlock(&store->mutex);
 }
 
+/* The whole directory is read, which may be long; netblt listen would do it for each transfer. */
+static bool is_time_to_expire(void)
+{
+    static atomic_int_fast64_t next_us;
+    int64_t now_us = tree_content_now_us();
+    int64_t due_us = next_us;
+    return now_us >= due_us && atomic_compare_exchange_strong(&next_us, &due_us, now_us + EXPIRE_EVERY_US);
+}
+
 int tree_kept_open(tree_store *store, netblt_failure *failure)
 {
     if (store->partial >= 0)
@@ -33,7 +44,8 @@ int tree_kept_open(tree_store *store, netblt_failure *failure)
     store->partial = tree_partial_open(store->dir, store->target, failure);
     if (store->partial < 0)
         return -1;
-    tree_partial_expire(store->dir);
+    if (is_time_to_expire())
+        tree_partial_expire(store->dir);
     if (store->how.discard)
         (void)tree_partial_clear(store->partial);
     return 0;

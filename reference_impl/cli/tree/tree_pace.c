@@ -94,17 +94,35 @@ int tree_pace_tend(tree_content *content, netblt_failure *failure)
     return 0;
 }
 
-int tree_pace_flush(tree_content *content, bool sync, netblt_failure *failure)
+int tree_pace_keep(tree_content *content, netblt_failure *failure)
 {
     if (flush_journal(content, failure) != 0)
         return -1;
+    tree_sync_wait(content->sync);
+    if (take_sync(content, failure) != 0)
+        return -1;
+    begin_sync(content);
+    tree_sync_wait(content->sync);
+    return take_sync(content, failure);
+}
+
+/* All that has no name yet is on disk. A file costs one sync, and the journal, which is no longer needed, none. */
+static int sync_unnamed(tree_content *content, netblt_failure *failure)
+{
+    if (content->unnamed_count > SYNC_FILES_MOST && syncfs(content->dir) != 0)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot store files: %s", strerror(errno));
+    for (size_t i = 0; i < content->unnamed_count && content->unnamed_count <= SYNC_FILES_MOST; i++)
+        if (tree_finish_sync(content, content->unnamed[i], failure) != 0)
+            return -1;
+    return 0;
+}
+
+int tree_pace_finish(tree_content *content, bool sync, netblt_failure *failure)
+{
     if (sync) {
         tree_sync_wait(content->sync);
-        if (take_sync(content, failure) != 0)
+        if (take_sync(content, failure) != 0 || sync_unnamed(content, failure) != 0)
             return -1;
-        begin_sync(content);
-        tree_sync_wait(content->sync);
-        return take_sync(content, failure);
     }
     return name_files(content, content->unnamed_count, failure);
 }

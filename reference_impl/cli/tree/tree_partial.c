@@ -231,8 +231,6 @@ int tree_partial_save(int dir, const char *name, const uint8_t *bytes, size_t le
     if (fd < 0)
         return errno;
     error = tree_disk_append(fd, bytes, length);
-    if (error == 0 && fdatasync(fd) != 0 && errno != EINVAL)
-        error = errno;
     if (close(fd) != 0 && error == 0)
         error = errno;
     if (error == 0 && renameat(dir, PARTIAL_NEW, dir, name) != 0)

@@ -38,7 +38,8 @@ bool tree_partial_parse_key(const char *name, tree_key *key);
 /* Calls `visit` for each file of the directory `dir`. 0, or an errno value. */
 int tree_partial_visit(int dir, void (*visit)(void *context, const char *name), void *context);
 
-/* Writes a file, which replaces one of that name in one step. 0, or an errno value. */
+/* Writes a file, which replaces one of that name in one step. After a failure of power it may be damaged: what is read
+ * must have a hash. 0, or an errno value. */
 int tree_partial_save(int dir, const char *name, const uint8_t *bytes, size_t length);
 /* Reads a file of at most `most` bytes. Memory that the caller frees, or NULL with errno. */
 uint8_t *tree_partial_load(int dir, const char *name, uint64_t most, size_t *length);

@@ -313,10 +313,15 @@ static int rename_step(tree_place *place, const manifest_entry *entry, int paren
     return rename_to(place, more, parent, base);
 }
 
+int tree_place_prepare(const tree_place *place, const manifest_entry *entry, int from, const char *name)
+{
+    return fchmodat(from, name, entry->mode & place->mode_mask, 0) == 0 ? set_time(from, name, entry) : -1;
+}
+
 int tree_place_file(tree_place *place, const manifest_entry *entry, int from, const char *name, netblt_failure *failure)
 {
     origin where = {from, name};
-    if (fchmodat(from, name, entry->mode & place->mode_mask, 0) != 0 || set_time(from, name, entry) != 0 ||
+    if (tree_place_prepare(place, entry, from, name) != 0 ||
         with_parent(place, entry, WALK_MAKE, rename_step, &where) != 0)
         return fail_of_errno(place, entry, failure);
     return 0;

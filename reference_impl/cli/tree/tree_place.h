@@ -39,6 +39,8 @@ int tree_place_look(tree_place *place, const manifest_entry *entry, enum place_f
 /* That a file or link was found to be PLACE_OTHER, and may not be replaced: -1 with *failure; else 0. */
 int tree_place_may_replace(const tree_place *place, const manifest_entry *entry, netblt_failure *failure);
 
+/* The file `name` in the directory `from` gets the mode and time of an entry. 0, or -1 with errno. */
+int tree_place_prepare(const tree_place *place, const manifest_entry *entry, int from, const char *name);
 /* These three give an entry its name, in one step, with its mode and time; directories above it are made. 0, or -1 with
  * *failure. The file is `name` in the directory `from`. */
 int tree_place_file(tree_place *place, const manifest_entry *entry, int from, const char *name,

@@ -211,15 +211,30 @@ int tree_store_write(tree_store *store, uint64_t offset, const uint8_t *bytes, s
     return result;
 }
 
+/* The final names are on disk: that of one file, or all. */
+static int sync_names(const tree_store *store)
+{
+    bool is_one_file = store->all->count == 1 && store->all->entries[0].kind == ENTRY_FILE;
+    int dir = is_one_file ? openat(store->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int error = 0;
+    if (dir < 0)
+        return syncfs(store->partial) == 0 ? 0 : errno;
+    if (fsync(dir) != 0 && errno != EINVAL)
+        error = errno;
+    close(dir);
+    return error;
+}
+
 /* Everything is stored: nothing but final names remains. */
 static int finish(tree_store *store, netblt_failure *failure)
 {
     int error;
-    if (tree_pace_flush(store->content, store->how.sync, failure) != 0 || tree_finish_all(store->content, failure) != 0)
+    if (tree_pace_finish(store->content, store->how.sync, failure) != 0 ||
+        tree_finish_all(store->content, failure) != 0)
         return -1;
     error = tree_partial_remove(store->dir, store->target, store->partial);
-    if (error == 0 && store->how.sync && syncfs(store->partial) != 0)
-        error = errno;
+    if (error == 0 && store->how.sync)
+        error = sync_names(store);
     close(store->partial);
     store->partial = -1;
     store->state = TREE_DONE;
@@ -235,7 +250,7 @@ static int end_part(tree_store *store, uint64_t part_bytes, netblt_failure *fail
     store->end_offset = store->header.offset + (part_bytes - store->data_start);
     if (store->end_offset < layout_bytes(store->plan)) {
         store->state = TREE_PART_DONE;
-        return store->how.sync ? tree_pace_flush(store->content, true, failure) : 0;
+        return store->how.sync ? tree_pace_keep(store->content, failure) : 0;
     }
     if (tree_content_is_complete(store->content))
         return finish(store, failure);
@@ -259,7 +274,7 @@ void tree_store_stop(tree_store *store)
 {
     netblt_failure ignored;
     if (store->content != NULL && store->state != TREE_DONE)
-        (void)tree_pace_flush(store->content, true, &ignored);
+        (void)tree_pace_keep(store->content, &ignored);
     tree_early_clear(&store->early);
     tree_kept_show(store);
 }
