@@ -25,6 +25,8 @@ static enum fault fault;
 static unsigned fault_at; /* which call, counted from 1 */
 static int fault_error;   /* FAULT_ERROR: the errno value that it and all after it get */
 static unsigned calls;
+static unsigned syncs;             /* calls of fsync() */
+static unsigned syncs_before_name; /* when the last file was renamed */
 
 static bool strikes(void)
 {
@@ -50,6 +52,7 @@ int __real_renameat2(int from, const char *old, int to, const char *new, unsigne
 int __real_unlinkat(int dir, const char *path, int flags);
 int __real_mkdirat(int dir, const char *path, mode_t mode);
 int __real_symlinkat(const char *target, int dir, const char *path);
+int __real_fsync(int fd);
 int __real_fchmodat(int dir, const char *path, mode_t mode, int flags);
 int __real_utimensat(int dir, const char *path, const struct timespec times[2], int flags);
 
@@ -62,6 +65,7 @@ int __wrap_renameat2(int from, const char *old, int to, const char *new, unsigne
 int __wrap_unlinkat(int dir, const char *path, int flags);
 int __wrap_mkdirat(int dir, const char *path, mode_t mode);
 int __wrap_symlinkat(const char *target, int dir, const char *path);
+int __wrap_fsync(int fd);
 int __wrap_fchmodat(int dir, const char *path, mode_t mode, int flags);
 int __wrap_utimensat(int dir, const char *path, const struct timespec times[2], int flags);
 
@@ -102,6 +106,7 @@ int __wrap_ftruncate(int fd, off_t length)
 
 int __wrap_renameat(int from, const char *old, int to, const char *new)
 {
+    syncs_before_name = syncs;
     return strikes() ? strike() : __real_renameat(from, old, to, new);
 }
 
@@ -123,6 +128,12 @@ int __wrap_mkdirat(int dir, const char *path, mode_t mode)
 int __wrap_symlinkat(const char *target, int dir, const char *path)
 {
     return strikes() ? strike() : __real_symlinkat(target, dir, path);
+}
+
+int __wrap_fsync(int fd)
+{
+    syncs++;
+    return strikes() ? strike() : __real_fsync(fd);
 }
 
 int __wrap_fchmodat(int dir, const char *path, mode_t mode, int flags)
@@ -332,10 +343,32 @@ static void a_broken_disk_is_reported_wherever_it_shows(void)
     calls_that_fail_are_reported(EIO);
 }
 
+static void a_file_is_synced_before_and_its_directory_after_it_gets_its_name(void)
+{
+    static const char *const file[] = {"file"};
+    for (unsigned sync = 0; sync < 2; sync++) {
+        bed_sender sender;
+        tree_bed bed;
+        tree_store *store;
+        bed_make(&bed);
+        bed_file(bed.from, "file", 100000, 1);
+        store = bed_store(bed.to, "file", (tree_store_how){.sync = sync == 1, .replace = true});
+        bed_send(&sender, bed.from, file, 1);
+        syncs = 0;
+        CHECK_EQUAL(bed_transfer(&sender, store, (bed_delivery){50000, 1, 0}, NULL, &failure), 0);
+        CHECK_EQUAL(syncs_before_name, sync);
+        CHECK_EQUAL(syncs, 2 * sync);
+        tree_store_close(store);
+        bed_send_end(&sender);
+        bed_remove(&bed);
+    }
+}
+
 int main(void)
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(shared != MAP_FAILED);
+    RUN(a_file_is_synced_before_and_its_directory_after_it_gets_its_name);
     RUN(a_kill_at_any_call_leaves_whole_files_and_what_came);
     RUN(a_kill_at_any_call_leaves_the_old_file_or_the_new_one);
     RUN(kills_may_follow_one_another);
