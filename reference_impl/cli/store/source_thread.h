@@ -8,7 +8,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "cli/store/source.h"
+#include "cli/store/buffer_pool.h"
+#include "cli/store/digest.h"
+#include "cli/tree/tree_reader.h"
+#include "io/failure.h"
 
 typedef struct source source;
 

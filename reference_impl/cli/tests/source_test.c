@@ -45,7 +45,7 @@ static source *open_source(const char *path)
     return from;
 }
 
-/* As the event loop does: waits for what the descriptor says. False with a failure of the source. */
+/* As the event loop does: waits until the descriptor is readable. False with a failure of the source. */
 static bool take(source *from, uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     while (source_supply(from, capacity, data, length, last) == NETBLT_SEND_BUFFER_WAIT) {

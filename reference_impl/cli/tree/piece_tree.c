@@ -8,7 +8,7 @@
 #include "cli/tree/piece_hash.h"
 
 #define FIRST_ROOM 8
-/* 2^48 pieces of 2^16 bytes are more than a size of 64 bits tells. */
+/* 2^48 pieces of 2^16 bytes are more than a size of 64 bits can state. */
 #define LEVEL_MAX 47
 
 struct piece_tree {
@@ -45,7 +45,7 @@ static uint64_t end_piece(const subtree *known)
     return (known->index + 1) << known->level;
 }
 
-/* The first known subtree that ends behind `piece`: the one that holds it, or the next one. */
+/* The first known subtree that ends after `piece`: the one that holds it, or the next one. */
 static size_t find(const piece_tree *tree, uint64_t piece)
 {
     size_t low = 0;

@@ -81,7 +81,7 @@ static int add_root(tree_files *files, const tree_root *root, netblt_failure *fa
     return fail_for_memory(failure);
 }
 
-/* The last part of `path`, without slashes behind it, as a new string. NULL when memory is short. */
+/* The last part of `path`, without the slashes that follow it, as a new string. NULL when memory is short. */
 static char *copy_last_part(const char *path)
 {
     size_t end = strlen(path);

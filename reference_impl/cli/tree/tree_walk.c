@@ -16,7 +16,7 @@
 
 /* How names begin that receivers use for what is not complete. */
 #define RESERVED_PREFIX ".netblt-"
-/* Of one file. What comes behind so many holes is sent as it reads: zeros. */
+/* Of one file. After so many holes all of it is sent, as zeros. */
 #define HOLES_MAX 65536
 #define FIRST_HOLES 16
 
@@ -80,7 +80,7 @@ static int add_pieces_of_hole(walk *on, uint64_t begin, uint64_t end, uint64_t s
     return behind > first ? add_hole(on, first, behind) : 0;
 }
 
-/* A file system that knows no holes has none to tell of. 0, or an errno value. */
+/* A file system that knows no holes reports none. 0, or an errno value. */
 static int find_holes(walk *on, int fd, const struct stat *status)
 {
     off_t size = status->st_size;
