@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -135,26 +134,11 @@ static source *make(const char *name, netblt_failure *failure)
         return NULL;
     }
     from->name = name;
-    from->fd = from->stop_fd = -1;
+    from->fd = from->stop_fd = from->wake_fd = -1;
     STAILQ_INIT(&from->ready);
     pthread_mutex_init(&from->mutex, NULL);
     pthread_cond_init(&from->room, NULL);
-    from->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (from->wake_fd >= 0)
-        return from;
-    netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for events: %s", strerror(errno));
-    source_close(from);
-    return NULL;
-}
-
-static int make_stop(source *from, netblt_failure *failure)
-{
-    if (from->has_size)
-        return 0;
-    from->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (from->stop_fd < 0)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot wait for events: %s", strerror(errno));
-    return 0;
+    return from;
 }
 
 source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *failure)
@@ -168,7 +152,7 @@ source *source_adopt(int fd, const char *name, bool beyond_4g, netblt_failure *f
     from->fd = fd;
     from->beyond_4g = beyond_4g;
     from->sum = digest_new(failure);
-    if (from->sum != NULL && find_kind(from, failure) == 0 && make_stop(from, failure) == 0)
+    if (from->sum != NULL && find_kind(from, failure) == 0)
         return from;
     source_close(from);
     return NULL;
@@ -278,7 +262,13 @@ static pool_buffer *take_ready(source *from, bool *last)
 
 static bool start(source *from, uint32_t capacity)
 {
-    int error = from->started ? 0 : source_start_thread(from, capacity);
+    int error = 0;
+    if (from->started || from->has_last)
+        return true;
+    if (from->kind == &file_kind && from->content_bytes == 0)
+        source_read_first(from, capacity);
+    else
+        error = source_start_thread(from, capacity);
     if (error != 0)
         netblt_fail(&from->failure, NETBLT_FAILURE_LOCAL, "cannot start a thread: %s", strerror(error));
     return error == 0;

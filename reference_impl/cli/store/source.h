@@ -11,8 +11,9 @@
 #include "io/failure.h"
 
 /* Where a sender's bytes come from: a file of known size, a stream whose end shows when it comes, or the files of a
- * tree transfer. Each buffer is read once, by a thread that reads ahead and hashes (source_thread.c), into memory that
- * the core then owns until it gives it back. */
+ * tree transfer. Each buffer is read once, into memory that the core then owns until it gives it back: the first one of
+ * a file at once, so that a peer whose address is not validated costs no more; all others by a thread that reads ahead
+ * and hashes (source_thread.c). */
 typedef struct source source;
 
 /* What an RFC 998 transfer holds, less the SHA-256 that follows the file. */
@@ -45,7 +46,7 @@ enum netblt_send_buffer source_supply(source *from, uint32_t capacity, const uin
 void source_release(source *from, const uint8_t *data);
 /* NULL as long as all is well. */
 const netblt_failure *source_failure(const source *from);
-/* The descriptor that becomes readable when get_send_buffer answered WAIT for want of bytes. */
+/* The descriptor that becomes readable when get_send_buffer answered WAIT for want of bytes; -1 before it did. */
 int source_fd(const source *from);
 /* SHA-256 of all bytes supplied, once the last buffer was. Not of a tree. */
 void source_digest(source *from, char text[DIGEST_TEXT_BYTES]);

@@ -2,7 +2,9 @@
 /* The thread that reads what one transfer sends: see source_thread.h. */
 #include "cli/store/source_thread.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 /* What is read ahead: enough for a disk or a scheduler that is late by a few milliseconds at 10 Gb/s, and little enough
@@ -80,6 +82,11 @@ static bool fill_to_end(source *from, pool_buffer *buffer, bool *last)
     return true;
 }
 
+static bool fill(source *from, pool_buffer *buffer, bool *last)
+{
+    return from->has_size ? fill_to_size(from, buffer, last) : fill_to_end(from, buffer, last);
+}
+
 /* ---- the thread ---------------------------------------------------------------------------------------------------
  */
 
@@ -139,8 +146,7 @@ static void *run(void *context)
     pool_buffer *buffer;
     bool last = false;
     while (!last && (buffer = take_empty(from)) != NULL) {
-        bool filled = from->has_size ? fill_to_size(from, buffer, &last) : fill_to_end(from, buffer, &last);
-        if (!filled) {
+        if (!fill(from, buffer, &last)) {
             fail(from);
             break;
         }
@@ -149,16 +155,41 @@ static void *run(void *context)
     return NULL;
 }
 
+void source_read_first(source *from, uint32_t capacity)
+{
+    pool_buffer *buffer;
+    bool last;
+    from->capacity = capacity;
+    from->ahead = AHEAD_FEWEST;
+    buffer = take_empty(from);
+    if (buffer == NULL)
+        return;
+    if (fill(from, buffer, &last))
+        hand_over(from, buffer, last);
+    else
+        fail(from);
+}
+
+/* 0, or an errno value. */
+static int open_wakes(source *from)
+{
+    from->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (from->wake_fd >= 0 && !from->has_size)
+        from->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return from->wake_fd < 0 || (!from->has_size && from->stop_fd < 0) ? errno : 0;
+}
+
 int source_start_thread(source *from, uint32_t capacity)
 {
-    int error;
+    int error = open_wakes(from);
     from->capacity = capacity;
     from->ahead = capacity == 0 ? AHEAD_MOST : AHEAD_BYTES / capacity;
     if (from->ahead < AHEAD_FEWEST)
         from->ahead = AHEAD_FEWEST;
     if (from->ahead > AHEAD_MOST)
         from->ahead = AHEAD_MOST;
-    error = pthread_create(&from->thread, NULL, run, from);
+    if (error == 0)
+        error = pthread_create(&from->thread, NULL, run, from);
     from->started = error == 0;
     return error;
 }

@@ -30,8 +30,9 @@ struct source {
     uint64_t size;  /* bytes, the digest not counted; 0 unless `has_size` */
     uint64_t start; /* of a file: the place of its first byte that is sent */
     int fd;         /* a file or a stream; else -1 */
-    int stop_fd;    /* a stream: an eventfd that ends the wait for its bytes; else -1 */
-    int wake_fd;    /* an eventfd: readable when a buffer or a failure is there for which the core waited */
+    int stop_fd;    /* of a stream's thread: an eventfd that ends the wait for its bytes; else -1 */
+    int wake_fd;    /* of a thread: an eventfd that is readable when a buffer or a failure is there for which the core
+                     * waited; else -1 */
     tree_reader *tree;
     bool ends_in_digest;
 
@@ -65,7 +66,10 @@ struct source {
     atomic_bool stopped;
 };
 
-/* The first buffer of `capacity` bytes is wanted: peers that want nothing cost no thread. 0, or an errno value. */
+/* Reads the first buffer of `capacity` bytes without a thread, or fails. A peer whose address is not validated gets no
+ * other one: it costs no thread, no descriptor besides the file's, and no memory for what is read ahead. */
+void source_read_first(source *from, uint32_t capacity);
+/* Buffers of `capacity` bytes are wanted. 0, or an errno value. */
 int source_start_thread(source *from, uint32_t capacity);
 /* Ends it, whatever it waits for but a disk. */
 void source_stop_thread(source *from);

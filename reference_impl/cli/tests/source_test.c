@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where a sender's bytes come from: buffers of files, streams and trees that a thread reads ahead. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -98,6 +99,43 @@ static void a_file_comes_in_full_buffers_and_its_digest_after_it(void)
         source_close(from);
     }
     digest_free(sum);
+    leave();
+}
+
+static unsigned count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    unsigned count = 0;
+    CHECK(tasks != NULL);
+    for (const struct dirent *next; (next = readdir(tasks)) != NULL;)
+        count += next->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+/* A host that forges packets can have no more of netblt listen. */
+static void the_first_buffer_of_a_file_takes_no_thread_and_no_descriptor(void)
+{
+    const uint8_t *data;
+    uint32_t length;
+    bool last;
+    unsigned before = count_threads();
+    source *from;
+    enter();
+    from = open_source("file");
+    CHECK_EQUAL(source_supply(from, 1000, &data, &length, &last), NETBLT_SEND_BUFFER_READY);
+    CHECK(length == 1000 && !last && memcmp(data, content, length) == 0);
+    CHECK_EQUAL(source_fd(from), -1);
+    CHECK_EQUAL(count_threads(), before);
+    CHECK(take(from, 1000, &data, &length, &last));
+    CHECK(memcmp(data, content + 1000, length) == 0);
+    CHECK(source_fd(from) >= 0);
+    source_close(from);
+    from = open_source("file");
+    CHECK_EQUAL(source_supply(from, FILE_BYTES, &data, &length, &last), NETBLT_SEND_BUFFER_READY);
+    CHECK(last);
+    CHECK_EQUAL(source_fd(from), -1);
+    source_close(from);
     leave();
 }
 
@@ -293,6 +331,7 @@ static void a_tree_comes_as_its_reader_reads_it(void)
 int main(void)
 {
     RUN(a_file_comes_in_full_buffers_and_its_digest_after_it);
+    RUN(the_first_buffer_of_a_file_takes_no_thread_and_no_descriptor);
     RUN(a_part_and_a_copy_of_a_file_are_read_from_their_beginnings);
     RUN(a_file_that_becomes_shorter_fails_after_what_was_read);
     RUN(a_stream_is_waited_for_and_its_last_full_buffer_is_known);
