@@ -81,8 +81,8 @@ static enum exit_code judge(const transfer *work, summary *end)
     if (work->failure.kind != NETBLT_FAILURE_NONE) {
         end->result = failure_result(work->failure.kind);
         snprintf(end->reason, sizeof end->reason, "%s", work->failure.text);
-        return started && work->failure.kind == NETBLT_FAILURE_LOCAL ? EXIT_CODE_FAILED
-                                                                     : exit_code_of_failure(&work->failure);
+        return started && work->failure.kind != NETBLT_FAILURE_UNSUPPORTED ? EXIT_CODE_FAILED
+                                                                           : exit_code_of_failure(&work->failure);
     }
     if (work->interrupted && !complete) {
         end->result = work->finished && work->opened ? netblt_result_name(work->outcome) : "interrupted";
