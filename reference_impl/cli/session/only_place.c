@@ -182,7 +182,7 @@ void only_place_accept(void *context, const netblt_request *request, netblt_answ
     step_name what;
     step *one;
     if (all->current != NULL && step_is_settled(all->current))
-        session_settle(all); /* its end came with this OPEN */
+        settle_current(all); /* its end came with this OPEN */
     read_step(request, &what);
     objection = find_objection(all, request, &what);
     one = objection == NULL ? step_new(all, &what) : NULL;

@@ -8,11 +8,6 @@
 #include "cli/transfer/parameters.h"
 #include "io/clock.h"
 
-#define SECOND_US UINT64_C(1000000)
-/* Pauses of 20 ms, 40 ms and so on: some 20 s together, as long as a lost end takes to be noticed. */
-#define FIRST_PAUSE_US UINT64_C(20000)
-#define REFUSALS_MAX 10
-
 /* ---- active: opening ----------------------------------------------------------------------------------------------
  */
 
@@ -72,15 +67,6 @@ static int connect_step(session *all, step *one)
     return station_connect(&all->net, &args, &one->work.connection);
 }
 
-/* The summary reports of this one; the one before it is not needed any more. */
-static void keep_last(session *all, step *one)
-{
-    step *before = all->last;
-    all->last = one;
-    if (before != NULL && before != one && before->settled && before->work.closed)
-        step_free(before);
-}
-
 /* 0, or -1 with session.failure. */
 static int open_next(session *all)
 {
@@ -92,7 +78,7 @@ static int open_next(session *all)
     if (one == NULL)
         return netblt_fail(&all->failure, NETBLT_FAILURE_LOCAL, "not enough memory");
     all->current = one;
-    keep_last(all, one);
+    settle_keep(all, one);
     return connect_step(all, one);
 }
 
@@ -132,85 +118,8 @@ static void closed(void *context, netblt_connection *connection)
         step_free(one);
 }
 
-/* ---- from step to step --------------------------------------------------------------------------------------------
+/* ---- time ---------------------------------------------------------------------------------------------------------
  */
-
-/* The next attempt begins at step 1: what is held shows there. */
-static bool try_again(session *all, netblt_time now)
-{
-    const options *given = all->given;
-    if (!given->retry_s.given || all->interrupted || !retry_wait(&all->retry, now))
-        return false;
-    if (!session_files_are_tree(&all->files) && !session_files_can_repeat(&all->files))
-        return false; /* a stream cannot be read again */
-    all->next.kind = STEP_FIRST;
-    all->next.offset = 0;
-    all->idle_steps = 0;
-    all->is_continued = false;
-    return true;
-}
-
-static void tell_of_attempt(const session *all, const char *reason)
-{
-    double seconds = (double)(all->retry.try_at - netblt_clock_now()) / 1e6;
-    if (all->retry.attempts > 1)
-        return; /* once for each loss */
-    if (all->given->passive)
-        report_note("%s; waiting for the peer to go on", reason);
-    else
-        report_note("%s; trying again in %.1f s", reason, seconds > 0 ? seconds : 0);
-}
-
-/* A peer that is still busy with the transfer before this one, whose last packet was lost or has not been looked at, is
- * not a loss. */
-static bool waits_for_step_before(session *all, const step *one, netblt_time now)
-{
-    if (one->work.outcome != NETBLT_REFUSED || all->totals.transfers == 0 || all->refusals >= REFUSALS_MAX ||
-        !retry_is_temporary(&one->work))
-        return false;
-    all->retry.try_at = now + (FIRST_PAUSE_US << all->refusals++);
-    return true;
-}
-
-static void after_failure(session *all, step *one, netblt_time now)
-{
-    summary end;
-    if (waits_for_step_before(all, one, now))
-        return;
-    if (!retry_is_temporary(&one->work) || !try_again(all, now)) {
-        all->over = true;
-        return;
-    }
-    transfer_judge(&one->work, &end);
-    tell_of_attempt(all, end.reason);
-}
-
-/* A peer that does not go on is as good as lost, but for one with a schedule. */
-static netblt_time patience(const session *all, const step *one, netblt_time now)
-{
-    const options *given = all->given;
-    uint64_t seconds = options_number_or(given->death_timer_s, 30);
-    if (given->retry_s.value == RETRY_FOREVER || step_was_ended_with(one, STEP_LATER))
-        return NETBLT_TIME_NEVER;
-    return now + (given->retry_s.value > seconds ? given->retry_s.value : seconds) * SECOND_US;
-}
-
-void session_settle(session *all)
-{
-    step *one = all->current;
-    netblt_time now = netblt_clock_now();
-    enum step_verdict verdict = step_end(one);
-    all->current = NULL;
-    keep_last(all, one);
-    all->continued_until = patience(all, one, now);
-    all->done = verdict == STEP_IS_LAST;
-    all->refusals = one->work.opened ? 0 : all->refusals;
-    all->retry.try_at = now;
-    if (verdict == STEP_FAILED)
-        after_failure(all, one, now);
-    else
-        all->over = all->done;
-}
 
 /* Passive, between two steps, or after a loss. */
 static void give_up_waiting(session *all)
@@ -300,7 +209,7 @@ static netblt_time next(void *context)
 {
     session *all = context;
     if (all->current != NULL && step_is_settled(all->current))
-        session_settle(all);
+        settle_current(all);
     look_at_time(all);
     if (all->over)
         return has_connection(all) ? NETBLT_TIME_NEVER : STATION_OVER;
@@ -348,9 +257,9 @@ static bool goes_on_after_leaving(session *all)
     step *one = all->current;
     netblt_time now = netblt_clock_now();
     if (all->failure.kind != NETBLT_FAILURE_UNREACHABLE || all->interrupted || all->over || one == NULL ||
-        !try_again(all, now))
+        !settle_try_again(all, now))
         return false;
-    tell_of_attempt(all, all->failure.text);
+    settle_tell(all, all->failure.text);
     if (one->work.connection != NULL)
         netblt_abort(one->work.connection, "unreachable", now);
     one->settled = true;

@@ -14,6 +14,7 @@
 
 /* session.c         the command: its start, its rounds, its end
  * session_files.c   what is sent or stored; dest.c: where
+ * settle.c          from one transfer to the next
  * step.c            one transfer: its data, and what its end means for the session
  * place.c           a passive end: peers that may be the right one
  * retry.c           what passes, and when to try again
@@ -95,9 +96,15 @@ struct session {
 /* Prints what there is to print and returns the exit code. */
 enum exit_code command_session(const options *given);
 
-/* ---- session.c */
-/* session.current is settled: what follows it is begun, or may come. */
-void session_settle(session *all);
+/* ---- settle.c */
+/* session.current is settled: decides what follows it, and when. */
+void settle_current(session *all);
+/* The summary reports of this step; the one before it is not needed any more. */
+void settle_keep(session *all, step *one);
+/* --retry: the next attempt begins at step 1, where shows what is held. False: there is none. */
+bool settle_try_again(session *all, netblt_time now);
+/* Once for each loss. */
+void settle_tell(const session *all, const char *reason);
 
 /* ---- step.c */
 /* A step of the session, in its list. NULL when memory is short. */
