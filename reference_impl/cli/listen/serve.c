@@ -12,6 +12,7 @@
 
 #include "cli/report/report.h"
 #include "cli/store/place.h"
+#include "cli/tree/tree_store.h"
 #include "io/clock.h"
 
 /* ---- the core's client --------------------------------------------------------------------------------------------
@@ -227,6 +228,7 @@ enum exit_code command_serve(const options *given)
     jobs_init(&server.work, -1);
     reservations_init(&server.reserved);
     held_cache_init(&server.held_lists, HELD_LISTS_BYTES, HELD_LISTS_BYTES / HELD_LISTS_SHARE);
+    tree_store_prepare(); /* stores are opened when the process is confined */
     if (station_open(&server.net, given, &plan) == 0 && begin_jobs(&server) &&
         station_listen(&server.net, "transfers", serve_accept, &server) == 0)
         station_run(&server.net);
