@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import stat
 import time
@@ -257,3 +258,46 @@ class TestSeveralPeers:
         assert [peer.wait() for peer in walked] == [DONE] * 2
         assert alone < time.monotonic() - begun
         assert len(list((tmp_path / "many1").iterdir())) == 4_000
+
+
+class TestKills:
+    @pytest.mark.parametrize("role", ["upload", "download"])
+    def test_both_ends_are_killed_at_random_moments(self, udp_lab: Lab, root: Path, tmp_path: Path, role: str) -> None:
+        """At any moment a final name has what it had or what it is to have, and in the end all is there."""
+        source = make_tree(tmp_path / "source" if role == "upload" else root / "source", 20 * PIECE_BYTES)
+        target = root / "target" if role == "upload" else tmp_path / "target"
+        dice = random.Random(role)
+        wanted = describe(source)
+        server = serve(udp_lab, root)
+
+        def start_peer() -> Process:
+            if role == "upload":
+                return store(udp_lab, source, "target", *SLOW_ENOUGH)
+            return fetch(udp_lab, "source", target, *SLOW_ENOUGH)
+
+        for _ in range(6):
+            peer = start_peer()
+            time.sleep(dice.uniform(0.02, 0.7))
+            victims = dice.choice([[peer], [server], [peer, server]])
+            for victim in victims:
+                end(victim)
+            assert_nothing_half(target, wanted)
+            if server in victims:
+                server = serve(udp_lab, root)
+            end(peer)
+        last = start_peer()
+
+        assert last.wait() == DONE, last.errors
+        assert describe(target) == wanted
+        assert list(target.parent.glob(".netblt-*")) == []
+
+
+def assert_nothing_half(target: Path, wanted: dict[str, tuple[object, ...]]) -> None:
+    """Files that have their names are complete; directories get mode and time at the end."""
+    if not target.exists():
+        return
+    for path, what in describe(target).items():
+        kind = what[0]
+        assert kind == wanted[path][0]
+        if kind != stat.S_IFDIR:
+            assert what == wanted[path], path
