@@ -41,6 +41,7 @@ static void finished(void *context, netblt_connection *connection, const netblt_
     served *one = context;
     transfer_client.finished(context, connection, outcome);
     served_give_place_back(one);
+    served_note_end(one);
     if (served_is_step(one) ? served_needs_no_name(one) : outcome->result != NETBLT_DONE)
         served_give_name_back(one); /* else when everything has its name, and the disk is done with it */
 }
@@ -122,6 +123,7 @@ static void tend_validated(serve *server)
         next = LIST_NEXT(one, place);
         tend_one(&one->work);
         served_follow_step(one);
+        served_settle(one);
         if (transfer_is_over(&one->work))
             served_end(one);
     }

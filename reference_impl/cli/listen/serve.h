@@ -61,6 +61,9 @@ typedef struct served {
     held_inbox inbox;    /* TASK_TAKE_HELD */
     lookup *looking;     /* TASK_SEND, TASK_SEND_HELD: what makes the source */
     bool was_waited_for; /* see serve_find_ended() */
+    bool settled;        /* see served_settle() */
+    bool went_on;        /* these two: once the step has ended. It was one of several */
+    bool keeps_name;     /* ... and its name is kept for its host */
     bool was_answered;   /* it needs another step first, and the peer was told */
     reserved_past past;  /* what the steps before have done */
 
@@ -138,7 +141,9 @@ bool served_is_step(const served *one);
 const char *served_begin_step(served *one);
 /* In each round after transfer_tend(). */
 void served_follow_step(served *one);
-/* The source or sink is closed. */
+/* It has ended, and its sink is not closed yet: sets `went_on` and `keeps_name`. */
+void served_note_end(served *one);
+/* The source or sink is closed. Adds to `past`. */
 void served_end_step(served *one);
 /* Adds what the tree transfer came to. */
 void served_sum_up(const served *one, summary *end);
@@ -146,14 +151,15 @@ void served_sum_up(const served *one, summary *end);
 bool served_goes_on(const served *one);
 /* The step has ended, and nothing on disk is open for it. */
 bool served_needs_no_name(const served *one);
-/* Whether the name is kept for the next step, or for another attempt, of the same host. */
-bool served_keeps_name(const served *one);
 
 /* ---- served_end.c */
 /* Gives everything back that it holds. */
 void served_free(served *one);
 /* The same after a report, of a connection of which nothing is left to do (transfer_is_over()). */
 void served_end(served *one);
+/* A transfer that received has ended, and the disk is done with it: reports it and gives its name back, while the core
+ * may still reply to repeated packets. Nothing happens before. */
+void served_settle(served *one);
 
 /* ---- serve_accept.c */
 void serve_accept(void *context, const netblt_request *request, netblt_answer *answer);
@@ -164,7 +170,7 @@ void serve_accept(void *context, const netblt_request *request, netblt_answer *a
 const char *serve_object(serve *server, const served *one);
 /* Whether the name is held by a transfer that is just ending, or by one of the same host that may have been lost. */
 bool serve_lets_wait(serve *server, const served *one);
-/* A transfer that keeps `one` from its name and of which nothing is left to do. NULL: there is none. */
+/* A transfer that keeps `one` from its name, and that can be settled. NULL: there is none. */
 served *serve_find_ended(const serve *server, const served *one);
 /* netblt_client.validated: gives a place or aborts. */
 void served_validated(served *one);

@@ -149,7 +149,7 @@ void serve_accept(void *context, const netblt_request *request, netblt_answer *a
     const char *objection = one == NULL ? "not enough memory" : find_objection(one);
     served *ended;
     while (objection != NULL && one != NULL && (ended = serve_find_ended(server, one)) != NULL) {
-        served_end(ended); /* this is its next step */
+        served_settle(ended); /* this is its next step */
         objection = serve_object(server, one);
     }
     if (objection == NULL) {

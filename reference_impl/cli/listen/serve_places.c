@@ -164,7 +164,7 @@ static void reserve_name(served *one)
 {
     netblt_time now = netblt_clock_now();
     netblt_time least = min_progress_us(one->server);
-    if (!served_goes_on(one)) /* another attempt is another transfer */
+    if (!one->went_on) /* another attempt is another transfer */
         one->past = (reserved_past){0};
     else if (one->past.begun == 0)
         one->past.begun = one->work.started_at;
@@ -175,7 +175,7 @@ static void reserve_name(served *one)
 
 void served_give_name_back(served *one)
 {
-    if (served_keeps_name(one))
+    if (one->holds[SCOPE_NAME] && one->keeps_name)
         reserve_name(one);
     give_back(one, SCOPE_NAME);
 }
@@ -306,7 +306,7 @@ served *serve_find_ended(const serve *server, const served *one)
     if (!is_ending(holder))
         return NULL;
     wait_for_sink(holder);
-    return transfer_is_over(&holder->work) ? holder : NULL;
+    return holder->work.to != NULL && sink_is_at_rest(holder->work.to) ? holder : NULL;
 }
 
 static bool is_lost(const served *other, netblt_time now)

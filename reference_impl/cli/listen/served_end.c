@@ -7,6 +7,8 @@
 void served_free(served *one)
 {
     LIST_REMOVE(one, place);
+    if (!one->settled)
+        served_note_end(one);
     served_give_place_back(one);
     served_give_memory_back(one);
     transfer_close_source(&one->work);
@@ -18,8 +20,23 @@ void served_free(served *one)
     free(one);
 }
 
+void served_settle(served *one)
+{
+    transfer *work = &one->work;
+    if (!work->finished || work->to == NULL || !sink_is_at_rest(work->to))
+        return;
+    serve_report(one->server, one);
+    one->settled = true;
+    served_note_end(one);
+    sink_close(work->to);
+    work->to = NULL; /* the core has returned all buffers */
+    served_end_step(one);
+    served_give_name_back(one);
+}
+
 void served_end(served *one)
 {
-    serve_report(one->server, one);
+    if (!one->settled)
+        serve_report(one->server, one);
     served_free(one);
 }

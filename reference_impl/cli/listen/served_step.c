@@ -194,20 +194,6 @@ void served_follow_step(served *one)
         end_looking(one);
 }
 
-void served_end_step(served *one)
-{
-    tree_progress progress;
-    if (one->store != NULL) {
-        progress = tree_store_progress(one->store);
-        one->past.moved_bytes += progress.bytes_done - progress.bytes_held;
-    }
-    tree_store_close(one->store);
-    held_inbox_close(&one->inbox);
-    lookup_end(one->looking);
-    if (one->claim.memory != NULL)
-        list_claim_return(&one->claim);
-}
-
 /* ---- what it came to -------------------------------------------------------------------------------------------- */
 
 static void sum_up_sent(const served *one, summary *end)
@@ -301,11 +287,34 @@ bool served_needs_no_name(const served *one)
     return one->task == TASK_SEND_HELD && (one->looking == NULL || lookup_has_ended(one->looking));
 }
 
-bool served_keeps_name(const served *one)
+/* Whether the name is kept for the next step, or for another attempt, of the same host. */
+static bool keeps_name(const served *one)
 {
     enum netblt_result outcome = one->work.outcome;
     if (!served_is_step(one) || !one->holds[SCOPE_NAME] || !one->work.finished || one->gave_way)
         return false;
     return served_goes_on(one) || outcome == NETBLT_PEER_DEAD || outcome == NETBLT_PEER_ABORTED ||
            outcome == NETBLT_PEER_QUIT;
+}
+
+void served_note_end(served *one)
+{
+    one->went_on = served_goes_on(one);
+    one->keeps_name = keeps_name(one);
+}
+
+void served_end_step(served *one)
+{
+    tree_progress progress;
+    if (one->store != NULL) {
+        progress = tree_store_progress(one->store);
+        one->past.moved_bytes += progress.bytes_done - progress.bytes_held;
+    }
+    tree_store_close(one->store);
+    one->store = NULL;
+    held_inbox_close(&one->inbox);
+    lookup_end(one->looking);
+    one->looking = NULL;
+    if (one->claim.memory != NULL)
+        list_claim_return(&one->claim);
 }
