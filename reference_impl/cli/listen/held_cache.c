@@ -30,8 +30,11 @@ static void forget(held_cache *cache, struct held_kept *one)
 
 void held_cache_clear(held_cache *cache)
 {
-    while (!TAILQ_EMPTY(&cache->lists))
-        forget(cache, TAILQ_FIRST(&cache->lists));
+    struct held_kept *next;
+    for (struct held_kept *one = TAILQ_FIRST(&cache->lists); one != NULL; one = next) {
+        next = TAILQ_NEXT(one, place);
+        forget(cache, one);
+    }
 }
 
 static struct held_kept *find(const held_cache *cache, const held_key *key)

@@ -48,15 +48,18 @@ static void join(jobs *all, job *one)
 void jobs_clear(jobs *all)
 {
     job *one;
+    job *next;
     TAILQ_FOREACH(one, &all->begun, place)
         one->stop = true;
-    while (!TAILQ_EMPTY(&all->begun)) {
-        one = TAILQ_FIRST(&all->begun);
+    for (one = TAILQ_FIRST(&all->begun); one != NULL; one = next) {
+        next = TAILQ_NEXT(one, place);
         join(all, one);
         free_job(all, one);
     }
-    while (!TAILQ_EMPTY(&all->waiting))
-        free_job(all, TAILQ_FIRST(&all->waiting));
+    for (one = TAILQ_FIRST(&all->waiting); one != NULL; one = next) {
+        next = TAILQ_NEXT(one, place);
+        free_job(all, one);
+    }
 }
 
 /* ---- threads ---------------------------------------------------------------------------------------------------- */

@@ -30,8 +30,11 @@ static void end(reservation_list *all, struct reservation *one)
 
 void reservations_clear(reservation_list *all)
 {
-    while (!TAILQ_EMPTY(&all->queue))
-        end(all, TAILQ_FIRST(&all->queue));
+    struct reservation *next;
+    for (struct reservation *one = TAILQ_FIRST(&all->queue); one != NULL; one = next) {
+        next = TAILQ_NEXT(one, place);
+        end(all, one);
+    }
 }
 
 /* Room for one more. */

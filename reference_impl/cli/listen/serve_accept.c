@@ -43,9 +43,10 @@ static const char *look_at_target(served *one)
                               : tree_open_parent(server->root, one->step.name, server->given->force, &base, &reason);
     if (dir < 0)
         return reason;
+    one->real_name = tree_real_name(server->root, dir, base, base == NULL ? "" : one->step.name);
     if (fstat(dir, &status) != 0 || status.st_nlink == 0) /* tmpfs makes files even in a directory that was removed */
         reason = "the server cannot write it";
-    else if ((one->real_name = tree_real_name(server->root, dir, base, base == NULL ? "" : one->step.name)) == NULL)
+    else if (one->real_name == NULL)
         reason = "not enough memory";
     close(dir);
     return reason;

@@ -272,6 +272,13 @@ static void count_free(void *context)
 
 static const job_plan plan = {.run = run_until_allowed, .free = count_free};
 
+static job *add_job(jobs *all)
+{
+    job *one = jobs_add(all, &plan);
+    CHECK(one != NULL);
+    return one;
+}
+
 static void begin_counting(jobs *all)
 {
     begun = 0;
@@ -304,7 +311,7 @@ static void few_run_at_once_and_all_in_the_end(void)
     unsigned done = 0;
     begin_counting(&all);
     for (unsigned i = 0; i < JOBS; i++)
-        CHECK((added[i] = jobs_add(&all, &plan)) != NULL);
+        added[i] = add_job(&all);
     usleep(20000);
     jobs_tend(&all);
     CHECK(begun <= JOBS_AT_ONCE);
@@ -330,7 +337,7 @@ static void a_job_that_is_dropped_stops_and_makes_room(void)
     job *added[JOBS_AT_ONCE + 1];
     begin_counting(&all);
     for (unsigned i = 0; i <= JOBS_AT_ONCE; i++)
-        CHECK((added[i] = jobs_add(&all, &plan)) != NULL);
+        added[i] = add_job(&all);
     while (begun < JOBS_AT_ONCE)
         usleep(100);
     job_drop(&all, added[0]);
