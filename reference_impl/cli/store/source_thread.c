@@ -7,9 +7,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* What is read ahead: enough for a disk or a scheduler that is late by a few milliseconds at 10 Gb/s, and little enough
+/* What is read ahead: enough for a disk or a scheduler that is late by a millisecond at 8 Gb/s, and little enough
  * to stay in a processor's cache. */
-#define AHEAD_BYTES (UINT32_C(2) << 20)
+#define AHEAD_BYTES (UINT32_C(1) << 20)
 #define AHEAD_FEWEST 2
 #define AHEAD_MOST 32
 
