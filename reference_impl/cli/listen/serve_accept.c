@@ -10,6 +10,7 @@
 #include "cli/listen/serve.h"
 #include "cli/listen/tree.h"
 #include "cli/transfer/parameters.h"
+#include "cli/transfer/reasons.h"
 #include "io/clock.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
@@ -88,7 +89,7 @@ static const char *find_objection(served *one)
     serve *server = one->server;
     const char *objection;
     if (server->net.interrupts.count > 0)
-        return "shutting down";
+        return REASON_SHUTTING_DOWN;
     if (!is_allowed(server->given, &one->foreign))
         return "does not serve your address";
     objection = check_name(one);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Places of `netblt listen`: limits on validated peers, and which of them loses its place to another. */
 #include "cli/listen/serve.h"
+#include "cli/transfer/reasons.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,10 +33,10 @@
 
 /* As brief as those of tree.c. */
 static const char *const full_reasons[SCOPES] = {
-    [SCOPE_NAME] = "another transfer is storing it",
-    [SCOPE_ADDRESS] = "too many from your address",
-    [SCOPE_PREFIX] = "too many from your network",
-    [SCOPE_ALL] = "too many transfers: later",
+    [SCOPE_NAME] = REASON_STORING,
+    [SCOPE_ADDRESS] = REASON_TOO_MANY "from your address",
+    [SCOPE_PREFIX] = REASON_TOO_MANY "from your network",
+    [SCOPE_ALL] = REASON_TOO_MANY "transfers: later",
 };
 
 static uint64_t places(const serve *server)
@@ -229,7 +230,7 @@ static served *find_idle(const serve *server, const served *one, enum served_sco
 static void end_idle(served *one, netblt_time now, const char *why)
 {
     char reason[NETBLT_STRING_MAX_BYTES + 1];
-    snprintf(reason, sizeof reason, "no new data for %u s%s", (unsigned)((now - one->progress_at) / SECOND_US), why);
+    snprintf(reason, sizeof reason, REASON_NO_DATA "%u s%s", (unsigned)((now - one->progress_at) / SECOND_US), why);
     netblt_abort(one->work.connection, reason, now);
 }
 
@@ -393,7 +394,7 @@ static const char *settle_in(served *one)
     if (reason != NULL)
         return reason;
     if (!served_memory_fits(one))
-        return "not enough memory: later";
+        return REASON_NO_MEMORY_NOW;
     if (served_is_step(one))
         reason = served_begin_step(one);
     else if (one->work.role == NETBLT_RECEIVER)

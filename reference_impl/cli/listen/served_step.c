@@ -8,6 +8,7 @@
 #include "cli/listen/entry_rules.h"
 #include "cli/listen/serve.h"
 #include "cli/listen/tree.h"
+#include "cli/transfer/reasons.h"
 #include "io/clock.h"
 
 /* Memory for a manifest and what is made of it, in terms of its encoded length. */
@@ -86,7 +87,7 @@ static const char *find_held(const served *one, lookup_plan *plan)
         return STEP_RESUME;
     plan->held = malloc(plan->held_bytes);
     if (plan->held == NULL)
-        return "not enough memory: later";
+        return REASON_NO_MEMORY_NOW;
     memcpy(plan->held, kept, plan->held_bytes);
     return NULL;
 }
@@ -109,7 +110,7 @@ static const char *begin_looking(served *one)
     if (reason != NULL)
         return reason;
     one->looking = lookup_begin(&server->work, &plan);
-    return one->looking == NULL ? "not enough memory: later" : NULL;
+    return one->looking == NULL ? REASON_NO_MEMORY_NOW : NULL;
 }
 
 /* What the lookup found: the step can begin, or the peer needs another one, or there is nothing to be had. */
@@ -158,7 +159,7 @@ static const char *begin_taking_held(served *one)
     }
     to = held_inbox_open(&one->inbox, &how, &failure);
     if (to == NULL)
-        return "not enough memory: later";
+        return REASON_NO_MEMORY_NOW;
     one->work.approve = keep_held;
     transfer_set_sink(&one->work, to);
     return NULL;

@@ -10,10 +10,10 @@
 
 #include "cli/session/session.h"
 #include "cli/transfer/parameters.h"
+#include "cli/transfer/reasons.h"
 #include "io/address.h"
 #include "io/clock.h"
 
-#define BUSY "busy with another transfer"
 #define NEEDS_TREE "needs a peer with tree transfers" /* REFUSED has not much room */
 
 /* ---- getting the place ------------------------------------------------------------------------------------------ */
@@ -32,7 +32,7 @@ static void take_place(step *winner)
     for (step *one = LIST_FIRST(&all->steps); one != NULL; one = following) {
         following = LIST_NEXT(one, entry);
         if (one != winner && one->work.connection != NULL && !one->work.finished)
-            netblt_abort(one->work.connection, BUSY, now);
+            netblt_abort(one->work.connection, REASON_BUSY, now);
     }
 }
 
@@ -42,7 +42,7 @@ static void validated(void *context, netblt_connection *connection)
     if (one->all->current == one)
         return;
     if (one->all->current != NULL)
-        netblt_abort(connection, BUSY, netblt_clock_now());
+        netblt_abort(connection, REASON_BUSY, netblt_clock_now());
     else
         take_place(one);
 }
@@ -153,7 +153,7 @@ static const char *find_objection(const session *all, const netblt_request *requ
     bool can_do_trees = (request->client_features & NETBLT_CLIENT_TREE) != 0;
     if (all->current != NULL || all->over ||
         (all->is_continued && !netblt_address_same_host(&all->peer, &request->path.foreign)))
-        return BUSY;
+        return REASON_BUSY;
     if (request->role != wanted_role(all, what))
         return all->given->role == NETBLT_SENDER ? "this end sends, too" : "this end receives, too";
     return can_do_trees || all->files.is_one ? NULL : NEEDS_TREE;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/session/session.h"
+#include "cli/transfer/reasons.h"
 #include "io/clock.h"
 
 #define SECOND_US UINT64_C(1000000)
@@ -11,18 +12,11 @@
 #define FIRST_WAIT_US (SECOND_US / 2)
 #define LONGEST_WAIT_US (16 * SECOND_US)
 
-/* What peers say when it is not the transfer that fails: netblt's own reasons, which RFC 998 leaves to the clients. */
 static bool is_passing_reason(const char *reason)
 {
-    static const char *const beginnings[] = {
-        "busy with another transfer", /* netblt send and recv --passive */
-        "too many ",                  /* netblt listen: places */
-        "no new data for ",           /* ... that were lost */
-        "not enough memory: later",
-        "another transfer is storing it", /* perhaps ours, before the link was lost */
-        "shutting down",
-        "interrupted by the user", /* the peer may be started again */
-    };
+    static const char *const beginnings[] = {REASON_BUSY,       REASON_STORING,       REASON_TOO_MANY,
+                                             REASON_NO_DATA,    REASON_NO_MEMORY_NOW, REASON_SHUTTING_DOWN,
+                                             REASON_INTERRUPTED};
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (strncmp(reason, beginnings[i], strlen(beginnings[i])) == 0)
             return true;

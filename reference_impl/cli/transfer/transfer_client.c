@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "cli/transfer/reasons.h"
 #include "cli/transfer/transfer.h"
 #include "io/clock.h"
 
@@ -294,7 +295,7 @@ bool transfer_interrupt(transfer *work, bool again)
     work->interrupted = true;
     if (work->connection == NULL || work->finished)
         return false;
-    if (!again && netblt_quit(work->connection, "interrupted by the user", now) == 0)
+    if (!again && netblt_quit(work->connection, REASON_INTERRUPTED, now) == 0)
         return true;
-    return netblt_abort(work->connection, "interrupted by the user", now) == 0;
+    return netblt_abort(work->connection, REASON_INTERRUPTED, now) == 0;
 }
