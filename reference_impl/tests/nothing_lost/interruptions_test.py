@@ -23,6 +23,7 @@ from ways import resumes
 
 FILE_BYTES = 3_000_000
 PACED = ("--burst-size", "8", "--burst-interval", "10", "--packet-size", "1448")  # 2.6 s for the file
+FEW_BUFFERS = ("--buffer-size", "64k", "--max-buffers", "4")  # most of the file is not read before it is needed
 UDP_PORT, RELAY_PORT = 9980, 9970
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x00020000, 0x4000, 0x40000
 FAILED = 1
@@ -205,7 +206,7 @@ def a_read_error_is_reported_at_both_ends(place: Place, _outage_s: float) -> Non
 
 
 def a_source_that_becomes_shorter_is_reported_at_both_ends(place: Place, _outage_s: float) -> None:
-    receiver, sender = place.receiver(), place.sender()
+    receiver, sender = place.receiver(), place.sender(*FEW_BUFFERS)
     place.wait_for_share(0.3)
     os.truncate(place.source, FILE_BYTES // 2)
     for program in (sender, receiver):
@@ -218,7 +219,7 @@ def a_source_that_changes_is_not_stored_as_a_mixture(place: Place, _outage_s: fl
     if not resumes(place.netblt):
         return
     old = place.source.read_bytes()
-    receiver, sender = place.receiver(), place.sender()
+    receiver, sender = place.receiver(), place.sender(*FEW_BUFFERS)
     place.wait_for_share(0.3)
     with place.source.open("r+b") as file:
         file.write(old[::-1])

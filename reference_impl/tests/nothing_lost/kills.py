@@ -23,20 +23,19 @@ from pathlib import Path
 import lab
 import trees
 from trees import Entry, Watcher, differences, entry_of, leftovers, snapshot
-from ways import BUFFER_BYTES, BUFFERS, DEATH_TIMER_S, WAYS, Ends, Job, Way, resumes
+from ways import BUFFER_BYTES, DEATH_TIMER_S, WAYS, Ends, Job, Way, resumes
 
 KILLS_PER_ROUND_MAX = 15
-BYTES_MAX = 4_000_000
+BYTES_MAX = 5_000_000
 TRIES_MAX = 10  # in a row without a kill: an end that survived may hold locks until its death timer expires
 PAUSE_S = 0.5  # after a try that failed
 LIMIT_S = 60.0
 BURST_BYTES = 16 * 1448
 SETTLE_S = 3 * DEATH_TIMER_S
 INTERVALS_MS = (0, 2, 5, 10, 20)
-# What a start may cost: the buffers that were outstanding, the piece that the oldest of them belongs to, and what each
-# connection has to say before any data.
-AGAIN_BYTES = (BUFFERS + 2) * BUFFER_BYTES + 20_000
-OVERHEAD = 1.2  # headers, acknowledgements, hashes, and packets that a busy host loses
+BUFFERS = (2, 4, 8)
+OPENING_BYTES = 10_000  # what connections of a tree transfer have to say before any data
+OVERHEAD = 1.1  # headers, acknowledgements, hashes, and packets that a busy host loses
 
 
 @dataclass
@@ -50,13 +49,24 @@ class Result:
     looks: int = 0
     bytes: int = 0
     manifest_bytes: int = 0
+    buffers: int = 0
+    interval_ms: int = 0
     wire_bytes: int = 0
+    tries_bytes: list[int] = field(default_factory=list)  # of wire_bytes, those of each try that did not succeed
     problems: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
 
     @property
     def allowed_bytes(self) -> float:
-        return OVERHEAD * (self.bytes + self.starts * (AGAIN_BYTES + 2 * self.manifest_bytes))
+        """All data once. A try that did not succeed costs what was outstanding, the piece in which that begins, the
+        manifest and a held list, which is not larger. So much may be under way once more before a sender knows that
+        the receiver holds something."""
+        outstanding = (self.buffers + 1) * BUFFER_BYTES
+        again = outstanding + 2 * self.manifest_bytes + OPENING_BYTES
+        wasted = sum(min(sent, again) for sent in self.tries_bytes)
+        held = sum(sent > OPENING_BYTES for sent in self.tries_bytes)
+        opened = (self.starts + 1) * (OPENING_BYTES + 2 * self.manifest_bytes)
+        return OVERHEAD * (self.bytes + wasted + held * outstanding) + opened
 
 
 class Round:
@@ -69,9 +79,9 @@ class Round:
             (folder / name).mkdir()
         self.host = lab.Host()
         self.job = Job(netblt, self.host, way, folder / "from" / "what", folder / "to" / "what", folder / "scratch",
-                       self.chance.choice(INTERVALS_MS))  # fmt: skip
-        self.result = Result(way.name, seed)
-        self._make(int(10 ** self.chance.uniform(4.5, 6.6)))
+                       self.chance.choice(INTERVALS_MS), self.chance.choice(BUFFERS))  # fmt: skip
+        self.result = Result(way.name, seed, buffers=self.job.buffers, interval_ms=self.job.interval_ms)
+        self._make(int(10 ** self.chance.uniform(4.5, 6.7)))
 
     def _make(self, size: int) -> None:
         source, copy = self.job.source, self.job.copy
@@ -127,12 +137,14 @@ class Round:
     def _until_success(self, ends: Ends, watcher: Watcher) -> None:
         failures = 0
         while failures < TRIES_MAX:
+            before = self.wire_bytes()
             ends.start()
             self.result.starts += 1
             status = self._wait(ends, self._moment_s() if self.kills_left else LIMIT_S)
             if status == 0:
                 self._check_success(ends)
                 return
+            self.result.tries_bytes.append(self.wire_bytes() - before)
             if status is not None:
                 failures += 1
                 time.sleep(PAUSE_S)
@@ -200,14 +212,18 @@ def run_round(netblt: str, way: Way, seed: int, keep: bool) -> Result:
 
 
 def report(result: Result, netblt: str) -> None:
-    print(json.dumps({**asdict(result), "problems": result.problems[:5]}) if result.problems else
-          f"{result.way} {result.seed}: {result.kills} kills, {result.starts} starts, {result.bytes} bytes, "
-          f"{result.wire_bytes} on the line, {result.looks} looks", flush=True)  # fmt: skip
+    print(
+        f"{result.way} {result.seed}: {result.kills} kills, {result.starts} starts, {result.looks} looks, "
+        f"{result.bytes} bytes, {result.wire_bytes} on the line (at most {result.allowed_bytes:.0f})",
+        flush=True,
+    )
+    if not result.problems:
+        return
     for problem in result.problems[:5]:
         print(f"    FAILED: {problem}")
-    if result.problems:
-        words = f"{Path(__file__).name} --netblt {netblt} --way {result.way} --seed {result.seed} --rounds 1 --keep"
-        print(f"    again (moments of kills depend on the machine's load): {words}", flush=True)
+    print(f"    {json.dumps(asdict(result))}")
+    words = f"{Path(__file__).name} --netblt {netblt} --way {result.way} --seed {result.seed} --rounds 1 --keep"
+    print(f"    again (the moments of kills depend on the machine's load): {words}", flush=True)
 
 
 def arguments() -> argparse.Namespace:

@@ -14,7 +14,7 @@ from field import Program
 
 HOST = "127.0.0.1"
 DEATH_TIMER_S = 2
-BUFFER_BYTES, BUFFERS = 65536, 4
+BUFFER_BYTES = 65536
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ WAYS = [
 
 @dataclass(frozen=True)
 class Job:
-    """One thing that is moved: `source` to `copy`. `interval_ms`: of bursts of 16 packets; 0 = unpaced."""
+    """One thing that is moved: `source` to `copy`. `interval_ms`: of bursts of 16 packets; 0 = unpaced. `buffers`: so
+    many are outstanding at most."""
 
     netblt: str
     host: lab.Host
@@ -48,13 +49,14 @@ class Job:
     copy: Path
     scratch: Path
     interval_ms: int
+    buffers: int
 
     def _common(self) -> list[str]:
         return ["--encap", "udp", "--death-timer", str(DEATH_TIMER_S)]
 
     def _pace(self) -> list[str]:
         return ["--burst-size", "16", "--burst-interval", str(self.interval_ms), "--packet-size", "1448",
-                "--buffer-size", str(BUFFER_BYTES), "--max-buffers", str(BUFFERS)]  # fmt: skip
+                "--buffer-size", str(BUFFER_BYTES), "--max-buffers", str(self.buffers)]  # fmt: skip
 
     def words(self, role: str) -> list[str]:
         """The command of one end."""
