@@ -35,7 +35,15 @@ SETTLE_S = 3 * DEATH_TIMER_S
 INTERVALS_MS = (0, 2, 5, 10, 20)
 BUFFERS = (2, 4, 8)
 OPENING_BYTES = 10_000  # what connections of a tree transfer have to say before any data
-OVERHEAD = 1.1  # headers, acknowledgements, hashes, and packets that a busy host loses
+PART_BYTES_LEAST = 256 << 10
+# Options of a role, and how often each is given.
+OPTIONS: dict[str, dict[tuple[str, ...], float]] = {
+    "sender": {("--part-size", "256k"): 0.2, ("--part-size", "700k"): 0.2, ("--hash", "sha256"): 0.2,
+               ("--retry", "20"): 0.3},
+    "receiver": {("--sync",): 0.2, ("--checksum",): 0.2, ("--retry", "20"): 0.3},
+}  # fmt: skip
+OVERHEAD = 1.1  # headers, acknowledgements, hashes, and some packets that a busy host loses
+UNPACED_OVERHEAD = 1.5  # it loses more when all comes at once
 
 
 @dataclass
@@ -65,8 +73,10 @@ class Result:
         again = outstanding + 2 * self.manifest_bytes + OPENING_BYTES
         wasted = sum(min(sent, again) for sent in self.tries_bytes)
         held = sum(sent > OPENING_BYTES for sent in self.tries_bytes)
-        opened = (self.starts + 1) * (OPENING_BYTES + 2 * self.manifest_bytes)
-        return OVERHEAD * (self.bytes + wasted + held * outstanding) + opened
+        parts = 1 + self.bytes // PART_BYTES_LEAST
+        opened = (self.starts + 1) * (OPENING_BYTES + 2 * self.manifest_bytes) + parts * OPENING_BYTES
+        overhead = OVERHEAD if self.interval_ms else UNPACED_OVERHEAD
+        return overhead * (self.bytes + wasted + held * outstanding) + opened
 
 
 class Round:
@@ -79,9 +89,18 @@ class Round:
             (folder / name).mkdir()
         self.host = lab.Host()
         self.job = Job(netblt, self.host, way, folder / "from" / "what", folder / "to" / "what", folder / "scratch",
-                       self.chance.choice(INTERVALS_MS), self.chance.choice(BUFFERS))  # fmt: skip
+                       self.chance.choice(INTERVALS_MS), self.chance.choice(BUFFERS),
+                       self._options(netblt))  # fmt: skip
         self.result = Result(way.name, seed, buffers=self.job.buffers, interval_ms=self.job.interval_ms)
         self._make(int(10 ** self.chance.uniform(4.5, 6.7)))
+
+    def _options(self, netblt: str) -> dict[str, list[str]]:
+        """What else is said; nothing to a command that cannot resume."""
+        given: dict[str, list[str]] = {}
+        for role, options in OPTIONS.items():
+            chosen = [words for words, share in options.items() if self.chance.random() < share]
+            given[role] = [word for words in chosen for word in words] if resumes(netblt) else []
+        return given
 
     def _make(self, size: int) -> None:
         source, copy = self.job.source, self.job.copy

@@ -40,7 +40,7 @@ WAYS = [
 @dataclass(frozen=True)
 class Job:
     """One thing that is moved: `source` to `copy`. `interval_ms`: of bursts of 16 packets; 0 = unpaced. `buffers`: so
-    many are outstanding at most."""
+    many are outstanding at most. `options`: of each role, in addition."""
 
     netblt: str
     host: lab.Host
@@ -50,6 +50,7 @@ class Job:
     scratch: Path
     interval_ms: int
     buffers: int
+    options: dict[str, list[str]]
 
     def _common(self) -> list[str]:
         return ["--encap", "udp", "--death-timer", str(DEATH_TIMER_S)]
@@ -67,7 +68,7 @@ class Job:
         # A tree comes under its own name beneath a directory, a file gets a name that is given.
         target = f"{self.copy.parent}/" if self.way.tree else str(self.copy)
         place = str(self.source) if role == "sender" else target
-        words = ["send" if role == "sender" else "recv", place]
+        words = ["send" if role == "sender" else "recv", place, *self.options[role]]
         if role == self.way.passive:
             return [*words, "--passive", *self._common()]
         named = ["--client-string", self.source.name] if self.way.listens and role == "receiver" else []
