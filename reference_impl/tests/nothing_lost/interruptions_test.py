@@ -126,7 +126,7 @@ def an_outage_longer_than_the_death_timer_fails_at_both_ends(place: Place, _outa
 def a_sender_that_retries_goes_on_after_an_outage(place: Place, outage_s: float) -> None:
     if not resumes(place.netblt):
         return
-    words = ("--death-timer", "1", "--retry", "60")
+    words = ("--death-timer", "1", "--retry", "forever")
     sender, receiver = outage(place, outage_s + 2, words, words)
     succeeded(sender, receiver, within_s=1)
     assert place.stored()
@@ -139,7 +139,7 @@ def a_sender_that_retries_goes_on_after_an_outage(place: Place, outage_s: float)
 def a_changed_port_of_the_active_end(place: Place, _outage_s: float) -> None:
     """RFC 998 knows a connection by addresses and ports; so does this implementation."""
     with Relay(place.host, RELAY_PORT, UDP_PORT) as relay:
-        words = ("--death-timer", "2", *(("--retry", "60") if resumes(place.netblt) else ()))
+        words = ("--death-timer", "2", *(("--retry", "forever") if resumes(place.netblt) else ()))
         receiver = place.receiver(*words)
         sender = place.sender(*words, port=RELAY_PORT)
         lab.wait_until(lambda: relay.from_active > 0.4 * FILE_BYTES, "the transfer is half way")

@@ -65,18 +65,21 @@ class Result:
     outputs: list[str] = field(default_factory=list)
 
     @property
+    def outstanding_bytes(self) -> int:
+        return (self.buffers + 1) * BUFFER_BYTES
+
+    @property
     def allowed_bytes(self) -> float:
         """All data once. A try that did not succeed costs what was outstanding, the piece in which that begins, the
         manifest and a held list, which is not larger. So much may be under way once more before a sender knows that
         the receiver holds something."""
-        outstanding = (self.buffers + 1) * BUFFER_BYTES
-        again = outstanding + 2 * self.manifest_bytes + OPENING_BYTES
+        again = self.outstanding_bytes + 2 * self.manifest_bytes + OPENING_BYTES
         wasted = sum(min(sent, again) for sent in self.tries_bytes)
         held = sum(sent > OPENING_BYTES for sent in self.tries_bytes)
         parts = 1 + self.bytes // PART_BYTES_LEAST
         opened = (self.starts + 1) * (OPENING_BYTES + 2 * self.manifest_bytes) + parts * OPENING_BYTES
         overhead = OVERHEAD if self.interval_ms else UNPACED_OVERHEAD
-        return overhead * (self.bytes + wasted + held * outstanding) + opened
+        return overhead * (self.bytes + wasted + held * self.outstanding_bytes) + opened
 
 
 class Round:
@@ -163,17 +166,19 @@ class Round:
             if status == 0:
                 self._check_success(ends)
                 return
-            self.result.tries_bytes.append(self.wire_bytes() - before)
-            if status is not None:
-                failures += 1
-                time.sleep(PAUSE_S)
-            elif self.kills_left:
+            if status is None and not self.kills_left:
+                self.result.problems.append(f"not done after {LIMIT_S:g} s without a kill")
+                return
+            if status is None:
                 failures = 0
                 self._kill(ends)
                 watcher.look()
             else:
-                self.result.problems.append(f"not done after {LIMIT_S:g} s without a kill")
-                return
+                failures += 1
+                time.sleep(PAUSE_S)
+            # A sender that survives its receiver sends what may be outstanding all the same.
+            more = self.result.outstanding_bytes if ends.running("sender") else 0
+            self.result.tries_bytes.append(self.wire_bytes() - before + more)
         self.result.problems.append(f"{TRIES_MAX} tries without a kill failed")
 
     def _kill(self, ends: Ends) -> None:

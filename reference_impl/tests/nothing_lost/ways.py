@@ -98,8 +98,7 @@ class Ends:
                 self._wait_until_waiting(self.programs[role])
 
     def _wait_until_waiting(self, program: Program) -> None:
-        words = "serving" if self.job.way.listens else "waiting"
-        lab.wait_until(lambda: words in program.words or not program.running, "the passive end waits")
+        lab.wait_until(lambda: "waiting" in program.words or not program.running, "the passive end waits")
 
     def _forget(self, role: str) -> None:
         if program := self.programs.pop(role, None):
