@@ -17,6 +17,8 @@ PIECE_BYTES = 65536  # unit of resume (docs/tree-transfer.md)
 OWN_PREFIX = ".netblt-"  # names that netblt may use in a target's directory while it stores
 LOOK_S = 0.003
 SIZES = (0, 1, 100, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES)
+SMALL_BYTES = 4096  # the largest file of a tree of many
+SMALL_COST_BYTES = 15_000  # what one of them takes of the tree's bytes: bounds their number
 MODES = (0o644, 0o600, 0o755, 0o640, 0o444, 0o400, 0o777, 0o511)
 DIRECTORY_MODES = (0o755, 0o700, 0o750, 0o500, 0o555)
 ODD_NAMES = (" leading space", "line\nbreak", "-rf", "*", "quote'\"", "é", "日本", "tab\t", "a" * 255,
@@ -96,8 +98,10 @@ def write_file(path: Path, size: int, chance: random.Random) -> None:
             file.write(chance.randbytes(size))
 
 
-def _size(chance: random.Random, bytes_max: int) -> int:
-    return chance.choice(SIZES) if chance.random() < 0.4 else int(2 ** chance.uniform(0, bytes_max.bit_length() - 1))
+def _size(chance: random.Random, largest: int) -> int:
+    if largest > SMALL_BYTES and chance.random() < 0.4:
+        return chance.choice(SIZES)
+    return int(2 ** chance.uniform(0, largest.bit_length() - 1))
 
 
 def make_tree(root: Path, chance: random.Random, total_bytes: int, *, served: bool = False) -> None:
@@ -105,6 +109,7 @@ def make_tree(root: Path, chance: random.Random, total_bytes: int, *, served: bo
     that it refuses."""
     root.mkdir()
     directories, left = [root], total_bytes
+    largest = chance.choice([total_bytes, total_bytes, SMALL_BYTES])
     odd = [name for name in ODD_NAMES if not served or all(" " <= sign != "\x7f" for sign in name)]
     chance.shuffle(odd)
     while left > 0:
@@ -120,9 +125,9 @@ def make_tree(root: Path, chance: random.Random, total_bytes: int, *, served: bo
         elif kind < 0.22:
             path.symlink_to(chance.choice(LINKS if served else LINKS + LINKS_OUT))
         else:
-            size = min(_size(chance, total_bytes), left)
+            size = min(_size(chance, largest), left)
             write_file(path, size, chance)
-            left -= max(size, 1000)
+            left -= max(size, 1000 if largest > SMALL_BYTES else SMALL_COST_BYTES)
     finish(root, chance)
 
 
