@@ -35,6 +35,7 @@ SETTLE_S = 3 * DEATH_TIMER_S
 INTERVALS_MS = (0, 2, 5, 10, 20)
 BUFFERS = (2, 4, 8)
 OPENING_BYTES = 10_000  # what connections of a tree transfer have to say before any data
+EDIT_SHARE = 0.15  # of the kills are followed by a change of the source
 PART_BYTES_LEAST = 256 << 10
 # Options of a role, and how often each is given.
 OPTIONS: dict[str, dict[tuple[str, ...], float]] = {
@@ -75,11 +76,10 @@ class Result:
         the receiver holds something."""
         again = self.outstanding_bytes + 2 * self.manifest_bytes + OPENING_BYTES
         wasted = sum(min(sent, again) for sent in self.tries_bytes)
-        held = sum(sent > OPENING_BYTES for sent in self.tries_bytes)
         parts = 1 + self.bytes // PART_BYTES_LEAST
         opened = (self.starts + 1) * (OPENING_BYTES + 2 * self.manifest_bytes) + parts * OPENING_BYTES
         overhead = OVERHEAD if self.interval_ms else UNPACED_OVERHEAD
-        return overhead * (self.bytes + wasted + held * self.outstanding_bytes) + opened
+        return overhead * (self.bytes + wasted + len(self.tries_bytes) * self.outstanding_bytes) + opened
 
 
 class Round:
@@ -173,6 +173,8 @@ class Round:
                 failures = 0
                 self._kill(ends)
                 watcher.look()
+                if resumes(self.job.netblt) and not ends.running("sender") and self.chance.random() < EDIT_SHARE:
+                    self._edit(watcher)
             else:
                 failures += 1
                 time.sleep(PAUSE_S)
@@ -187,6 +189,12 @@ class Round:
                 ends.kill(role)
                 self.kills_left = max(0, self.kills_left - 1)
                 self.result.kills += 1
+
+    def _edit(self, watcher: Watcher) -> None:
+        """The source changes before the next try."""
+        self.result.bytes += trees.edit(self.job.source, self.chance)
+        self.new = self.seen(self.job.source)
+        watcher.allow(self.new)
 
     def _wait(self, ends: Ends, seconds: float) -> int | None:
         """The exit status of the active end, or None when it still runs."""

@@ -152,6 +152,18 @@ def make_old(source: Path, target: Path, chance: random.Random) -> None:
         write_file(target / name, chance.randrange(1, 50_000), chance)
 
 
+def edit(source: Path, chance: random.Random) -> int:
+    """Somebody writes to the file, or to a file of the tree: how large it is then."""
+    files = [path for path in source.rglob("*") if path.is_file() and not path.is_symlink()] if source.is_dir() else []
+    path = chance.choice(files) if files else source
+    if path.is_dir():
+        return 0
+    size = chance.choice([path.stat().st_size, chance.randrange(1, 200_000)])
+    write_file(path, size, chance)
+    os.utime(path, ns=(_any_time_ns(chance),) * 2)
+    return size
+
+
 def stored_bytes(root: Path) -> int:
     """What a transfer has to carry: data without holes, as far as the file system knows them."""
     return sum(
@@ -168,13 +180,21 @@ def stored_bytes(root: Path) -> int:
 class Watcher:
     """Looks at the names of a copy all the time: each is the old version or the new one, at no moment a part."""
 
+    # A source that is edited between two tries has several new versions: see allow().
+
     root: Path
     old: dict[str, Entry]
     new: dict[str, Entry]
     violations: list[str] = field(default_factory=list)
     looks: int = 0
+    _earlier: list[dict[str, Entry]] = field(default_factory=list)
     _seen: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     _over: threading.Event = field(default_factory=threading.Event)
+
+    def allow(self, new: dict[str, Entry]) -> None:
+        """From now on the new version is this one. What has come of the one before may be there."""
+        self._earlier.append(self.new)
+        self.new = new
 
     def look(self) -> None:
         """Reads each file that is not the one it was at the last look."""
@@ -192,7 +212,8 @@ class Watcher:
         if stat.S_ISDIR(info.st_mode) or self._seen.get(name) == state:
             return
         entry = entry_of(path)
-        allowed = {(e.kind, e.sum) for e in (self.old.get(name), self.new.get(name)) if e is not None}
+        versions = [version.get(name) for version in (self.old, self.new, *self._earlier)]
+        allowed = {(version.kind, version.sum) for version in versions if version is not None}
         if (entry.kind, entry.sum) not in allowed:
             self._report(f"{name!r} is neither old nor new: {entry.kind} of {info.st_size} bytes")
         self._seen[name] = state
