@@ -27,7 +27,7 @@ FEW_BUFFERS = ("--buffer-size", "64k", "--max-buffers", "4")  # most of the file
 UDP_PORT, RELAY_PORT = 9980, 9970
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x00020000, 0x4000, 0x40000
 FAILED = 1
-AT_ONCE = 4
+AT_ONCE = 8
 DISK_BYTES = 1_000_000
 REST = 0.9  # of the file's bytes at most come again when it is resumed about half way
 
