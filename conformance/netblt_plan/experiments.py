@@ -176,14 +176,15 @@ def as_csv(result: Any) -> str:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from netblt_plan import report, running, simulate
+    from netblt_plan import best, report, running, simulate
 
     scenario = scenarios.load(scenarios.find(options.scenario))
     runs = chosen(scenario, options.row)
     if options.capture is not None:
         if len(runs) != 1:
             raise ScenarioError("--capture needs --row: which one?")
-        simulate.simulate(runs[0], options.seed, capture=options.capture, capture_link=scenario.capture_link)
+        settled, _ = best.settle(runs[0], options.seed)
+        simulate.simulate(settled, options.seed, capture=options.capture, capture_link=scenario.capture_link)
     result = running.run_scenario(scenario, seed=options.seed, seeds=options.seeds, only=runs)
     if options.report is not None:
         print(f"report: {report.write(result, options.report)}", file=sys.stderr)

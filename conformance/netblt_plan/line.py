@@ -12,10 +12,16 @@ IP_AND_NETBLT_BYTES = 44  # IPv4 header and DATA header
 _IP_HEADER_BYTES = 20
 _FRAGMENT_UNIT_BYTES = 8
 _DEFAULT_PACKET_SIZE = 1456
+_DEFAULT_BUFFER_SIZE = 65_536
 
 
 def packet_size(flow: Tables) -> int:
     size: int = flow.get("packet_size", _DEFAULT_PACKET_SIZE)
+    return size
+
+
+def buffer_size(flow: Tables) -> int:
+    size: int = flow.get("buffer_size", _DEFAULT_BUFFER_SIZE)
     return size
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from netblt_plan import line
 from netblt_plan.charts import COLOURS, Chart, Point, Series
 from netblt_plan.native import Sample
 from netblt_plan.outcome import Outcome
@@ -66,8 +67,7 @@ def _sequence(samples: Sequence[Sample], kind: int, packets: int) -> list[Point]
 
 def _packets_per_buffer(run: Run) -> int:
     flow = next(iter(run.tables["flow"].values()))
-    buffer_size: int = flow.get("buffer_size", 65_536)
-    packet_size: int = flow.get("packet_size", 1456)
+    buffer_size, packet_size = line.buffer_size(flow), line.packet_size(flow)
     return -(-buffer_size // packet_size)
 
 

@@ -74,7 +74,7 @@ def cross(table: Tables, duration_s: float) -> Wrong | None:
 
 
 def flow(table: Tables, links: Tables, duration_s: float) -> Wrong | None:
-    packet, buffer = line.packet_size(table), table.get("buffer_size", 65_536)
+    packet, buffer = line.packet_size(table), line.buffer_size(table)
     if -(-buffer // packet) > _PACKETS_PER_BUFFER_MAX:
         return "buffer_size", f"is more than {_PACKETS_PER_BUFFER_MAX} packets of {packet} bytes"
     if fields.seconds(table.get("start", "0s")) >= duration_s:
@@ -83,7 +83,7 @@ def flow(table: Tables, links: Tables, duration_s: float) -> Wrong | None:
         direction = links[name][("forward", "back")[way]]
         if "frames" in direction and line.bits_of_frame(direction) < line.largest_piece_bits(direction, packet):
             return "packet_size", f"does not fit the frames of link.{name}: {direction['frames']}"
-    round_trip = 2 * sum(_delay(links[name][("forward", "back")[way]]) for name, way in table["route"])
+    round_trip = round_trip_s(links, table)
     if table.get("death_timer_s", _DEFAULT_DEATH_TIMER_S) <= round_trip:
         return "death_timer_s", f"is over before a round trip of {round_trip:g} s is"
     if "open_timeout" in table and fields.seconds(table["open_timeout"]) <= round_trip:
@@ -91,6 +91,11 @@ def flow(table: Tables, links: Tables, duration_s: float) -> Wrong | None:
     if round_trip >= _PROFILE_OPEN_TIMEOUT_S and "open_timeout" not in table:
         return "open_timeout", f"is missing: a RESPONSE comes after {round_trip:g} s"
     return None
+
+
+def round_trip_s(links: Tables, flow: Tables) -> float:
+    """Of an empty path, if the way back takes as long."""
+    return 2 * sum(_delay(links[name][("forward", "back")[way]]) for name, way in flow["route"])
 
 
 def _delay(direction: Tables) -> float:

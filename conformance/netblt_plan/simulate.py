@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from netblt_plan import fields, metrics
+from netblt_plan import fields, line, metrics
 from netblt_plan.native import NEVER, World, WorldError
 from netblt_plan.outcome import FlowOutcome, Outcome
 from netblt_plan.possible import CROSS_BYTES
@@ -82,8 +82,8 @@ def flow_fields(flow: Tables) -> dict[str, Any]:
     return {
         "start_us": round(fields.seconds(flow.get("start", "0s")) * 1e6),
         "bytes": flow.get("bytes", 0),
-        "buffer_size": flow.get("buffer_size", 65_536),
-        "packet_size": flow.get("packet_size", 1456),
+        "buffer_size": line.buffer_size(flow),
+        "packet_size": line.packet_size(flow),
         "burst_size": flow.get("burst_size", 8),
         "burst_interval_ms": flow.get("burst_interval_ms", 20),
         "max_buffers": flow.get("max_buffers", 8),

@@ -23,7 +23,7 @@ _MEMORY_MAX_BYTES = 128 << 20  # netblt perf provides for every buffer that may 
 
 def flow_options(flow: Tables) -> list[str]:
     """A flow's settings as options of netblt."""
-    buffer_size: int = flow.get("buffer_size", 65_536)
+    buffer_size = line.buffer_size(flow)
     buffers = min(flow.get("max_buffers", 8), max(1, _MEMORY_MAX_BYTES // buffer_size))
     words = ["--packet-size", str(line.packet_size(flow)), "--buffer-size", str(buffer_size)]
     words += ["--max-buffers", str(buffers), "--no-data-checksum"]

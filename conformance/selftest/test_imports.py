@@ -20,6 +20,7 @@ PLANNER_SOURCES = paths.root() / "conformance" / PLANNER
 FLOORS = (
     (".",),
     ("commands",),
+    ("generated",),
     ("mutants", "doctor", "watch"),
     ("run", "check"),
     ("baseline",),

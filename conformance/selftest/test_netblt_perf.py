@@ -34,7 +34,7 @@ TRANSFER_KEYS = {
     "wire_bytes", "round_trip_seconds", "cpu_seconds", "negotiated",
 }  # fmt: skip
 # Of a receiver that got data.
-INTERVAL_KEYS = {"first_us", "interval_ms", "intervals"}
+INTERVAL_KEYS = {"first_us", "last_us", "interval_ms", "intervals"}
 TOTAL_KEYS = {
     "transfers", "bytes", "seconds", "goodput_bps", "packets_lost", "packets_retransmitted", "data_timeouts",
     "wire_bytes", "cpu_seconds",
@@ -67,6 +67,9 @@ class TestFigures:
         assert report["role"] == transfer["role"] == ("receiver" if reverse else "sender")
         assert transfer["bytes"] == report["totals"]["bytes"] == 1_000_000
         assert sum(transfer.get("intervals", [1_000_000])) == 1_000_000
+        if reverse:
+            whole_us = 1e6 * transfer["data_seconds"]
+            assert 0 < transfer["last_us"] - transfer["first_us"] <= whole_us, "of the data, all but the first buffer"
         assert transfer["data_packets_sent"] == 1000 + transfer["packets_retransmitted"]
         assert transfer["packets_lost"] == transfer["data_packets_sent"] - transfer["data_packets_received"]
         assert transfer["goodput_bps"] == pytest.approx(8_000_000 / transfer["seconds"], rel=1e-3)

@@ -326,6 +326,14 @@ def test_a_fault_of_a_sender_is_seen(fault: str) -> None:
     assert requirement in watch(PASSIVE_SENDER, steps)
 
 
+def test_one_copy_serves_every_request_that_its_sender_acknowledges() -> None:
+    """ORDER-02: a second request for a packet that is on its way need not be served by a second copy."""
+    twice = [told(resend(3, 0, 0)), told(resend(4, 0, 0))]
+    assert watch(PASSIVE_SENDER, [*FIRST_PASS, *twice, sends(0, 0, 4), sends(1, 1, 4)]) == []
+    behind = watch(PASSIVE_SENDER, [*FIRST_PASS, *twice, sends(0, 0, 3), sends(1, 1, 4)])
+    assert behind == ["ORDER-02"], "the second request was not known when the copy left"
+
+
 ABORTED, QUITTED = given(TESTER.reason(Type.ABORT, "")), given(TESTER.reason(Type.QUIT, ""))
 
 

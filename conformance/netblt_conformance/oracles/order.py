@@ -77,10 +77,11 @@ class OrderOracle(Oracle):
             self._last_packet.setdefault(packet.buffer, number)
 
     def _serve_repair(self, packet: Packet) -> None:
-        for repair in self._repairs:
-            if repair.message.buffer == packet.buffer and packet.packet in repair.waiting:
-                repair.waiting.discard(packet.packet)
-                return
+        """A copy serves every request for it that its sender acknowledges; before that, the first one."""
+        asked = [r for r in self._repairs if r.message.buffer == packet.buffer and packet.packet in r.waiting]
+        known = [repair for repair in asked if not after(repair.message.seq, packet.high_seq)]
+        for repair in known or asked[:1]:
+            repair.waiting.discard(packet.packet)
 
     def _judge_repairs(self, packet: Packet, frame: int) -> None:
         """ORDER-02: a sender that acknowledged a RESEND sends its retransmissions before any later buffer."""

@@ -56,7 +56,7 @@ class ReceiverPeer(Peer):
         self.control_timer_ms = CONTROL_TIMER_MS
         self.offer: tuple[int, int] | None = None  # burst size and interval of our OKs; None = as agreed
         self._said: tuple[set[int], int] = set(), 0  # sequence numbers of the newest CONTROL, and when it was sent
-        self._data_us = 0  # when the newest data packet came
+        self.data_us = 0  # when the newest data packet came
         self._awaits_ldata = False  # what is to be retransmitted is the LDATA, which was requested alone
 
     # ---- control messages ----
@@ -108,7 +108,7 @@ class ReceiverPeer(Peer):
         if packet.is_data and self.lose(packet):
             self.lost(seen)
         elif packet.is_data:
-            self._data_us = seen.time_us
+            self.data_us = seen.time_us
             buffer = self.buffer(packet.buffer - self.first_buffer)
             buffer.packets.setdefault(packet.packet, seen)
             buffer.copies[packet.packet] = buffer.copies.get(packet.packet, 0) + 1
@@ -153,7 +153,7 @@ class ReceiverPeer(Peer):
     def _data_timer(self, buffer: ReceivedBuffer, began_us: int) -> Callable[[], bool]:
         """Whether nothing more comes by itself of a buffer of which something came."""
         timer_us = max(tolerances.TESTER_RETRY_US, 2 * self.ms(self.terms.burst_interval_ms))
-        return lambda: bool(buffer.packets) and self.now_us - max(began_us, self._data_us) >= timer_us
+        return lambda: bool(buffer.packets) and self.now_us - max(began_us, self.data_us) >= timer_us
 
     def expect_ack(self, seq: int | None = None, within_us: int | None = None) -> None:
         """The high consecutive sequence number reaches `seq`, or the newest message. In ETFTP only data and changed
@@ -283,7 +283,7 @@ class ReceiverPeer(Peer):
         asked = {message.buffer for message in self.queue}
         for n, buffer in sorted(self.buffers.items()):
             number = self.first_buffer + n
-            missing = self._missing(buffer)
+            missing = self._missing(buffer) if self.last_buffer is None or n <= self.last_buffer else []
             if number not in confirmed and number not in asked and missing:
                 self.message(Kind.RESEND, number, missing)
         if self.queue:

@@ -37,6 +37,8 @@ class SenderPeer(Peer):
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
         self._gos: list[int] = []  # the numbers of all GOs, ascending: buffer n has the n-th of them (AMB-47)
         self.lose: Callable[[Packet], bool] = lambda _control: False  # CONTROLs that count as lost on the way
+        self.served: set[int] = set()  # RESENDs, by number, that were answered, even if the network lost the answer
+        self.lost_buffers: set[int] = set()  # buffers that were sent, and of which nothing arrived
         self._held_ack: int | None = None
         self._answers = True
 
@@ -345,6 +347,7 @@ class SenderPeer(Peer):
         self._requests = [(m.buffer, m.seq) for m in resends if not self._is_served(m)]
         heapq.heapify(self._requests)
         begun = {n for n in range(self.buffer_count) if self.monitor.session.was_sent(self.number(n))}
+        begun |= self.lost_buffers
         self.null_ack()
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
@@ -377,7 +380,7 @@ class SenderPeer(Peer):
 
     def _is_served(self, message: Message) -> bool:
         """Whether every listed packet that exists was sent after this request was seen; unknown counts as no."""
-        return bool(self.find(Kind.OK, self.index(message.buffer)))
+        return message.seq in self.served or bool(self.find(Kind.OK, self.index(message.buffer)))
 
     def _serve(self, begun: set[int], lose: Callable[[int, int], bool]) -> bool:
         """One step: retransmissions before progress, lowest buffer first (ORDER-02). Whether there was one."""

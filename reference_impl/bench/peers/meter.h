@@ -20,6 +20,7 @@
 #define WRITE_BYTES ((size_t)1 << 20)
 #define INTERVAL_MS 100
 #define INTERVALS_MAX 36000 /* one hour */
+#define MILESTONES 4
 
 static volatile sig_atomic_t meter_stop;
 
@@ -62,10 +63,15 @@ static inline char *meter_working_set(void)
     return set;
 }
 
+/* Bytes after which the time is noted: tools/bench compares completion times of transfers of these sizes. */
+static const uint64_t meter_milestones[MILESTONES] = {100000, 1000000, 10000000, 100000000};
+
 typedef struct meter {
     uint64_t first_us; /* the first bytes came */
     uint64_t last_us;
     uint64_t bytes;
+    size_t reached;
+    uint64_t reached_us[MILESTONES];
     size_t count;
     uint64_t intervals[INTERVALS_MAX]; /* bytes in each INTERVAL_MS since first_us */
 } meter;
@@ -76,6 +82,8 @@ static inline void meter_add(meter *m, uint64_t bytes)
     if (m->bytes == 0)
         m->first_us = m->last_us;
     m->bytes += bytes;
+    while (m->reached < MILESTONES && m->bytes >= meter_milestones[m->reached])
+        m->reached_us[m->reached++] = m->last_us;
     size_t index = (size_t)((m->last_us - m->first_us) / (INTERVAL_MS * 1000u));
     if (index < INTERVALS_MAX) {
         m->intervals[index] += bytes;
@@ -92,6 +100,9 @@ static inline void meter_print(const meter *m)
            m->bytes, m->first_us, m->last_us, INTERVAL_MS);
     for (size_t i = 0; i < m->count; i++)
         printf("%s%" PRIu64, i == 0 ? "" : ", ", m->intervals[i]);
+    printf("], \"reached_us\": [");
+    for (size_t i = 0; i < m->reached; i++)
+        printf("%s%" PRIu64, i == 0 ? "" : ", ", m->reached_us[i]);
     printf("]}\n");
     fflush(stdout);
 }

@@ -9,6 +9,7 @@ from .lateness import LatenessGroup
 from .memory import MemoryGroup
 from .peers import Build
 from .rows import PATHS, RAW_BOUNDS, RAW_YARDSTICK, UDP_BOUNDS, path_peers, raw_peers, udp_peers
+from .whole import WholeGroup
 
 
 def plan_groups(build: Build, settings: Settings) -> list[Group]:
@@ -22,10 +23,12 @@ def plan_groups(build: Build, settings: Settings) -> list[Group]:
         peers=path_peers(),
     )
     paths.plan(build, settings)
+    whole = WholeGroup("Whole transfers: seconds until everything has arrived (times the least)")
+    whole.plan(build, settings)
     files = FileGroup("A file of 3 GiB from tmpfs to tmpfs, one core each end")
     files.plan(build, settings)
     lateness = LatenessGroup("Start of a burst: how much later than planned")
     lateness.plan(build, settings)
     memory = MemoryGroup("Memory of the receiving endpoint")
     memory.plan(build, settings)
-    return [udp, raw, files, paths, lateness, memory]
+    return [udp, raw, files, paths, whole, lateness, memory]

@@ -282,8 +282,8 @@ class Perf(Netblt):
             raise BenchError(f"{self.title}: the receiver says nothing: {receiver.last_words}; {sender.last_words}")
         return merged(
             [
-                Account(transfer["bytes"], transfer["first_us"] / 1e6, transfer["first_us"] / 1e6
-                        + transfer["data_seconds"], transfer["interval_ms"] / 1e3, transfer["intervals"])
+                Account(transfer["bytes"], transfer["first_us"] / 1e6, transfer["last_us"] / 1e6,
+                        transfer["interval_ms"] / 1e3, transfer["intervals"])
                 for transfer in told
             ]
         )  # fmt: skip

@@ -61,6 +61,7 @@ typedef struct perf_run {
     /* data */
     uint64_t size;        /* bytes to send; a transfer by time: the most */
     netblt_time first_at; /* of a receiver: its first buffer was complete */
+    netblt_time last_at;  /* its newest one was */
     json_t *intervals;    /* then: bytes of buffers completed in each PERF_INTERVAL_US since; NULL before */
     netblt_time stop_at;  /* a transfer by time: send nothing new from then on */
     perf_pace pace;       /* of a sender */

@@ -122,6 +122,7 @@ static void count_delivered(perf_run *run, netblt_time now, uint32_t length)
         run->intervals = json_array();
         run->first_at = now;
     }
+    run->last_at = now;
     interval = (size_t)((now - run->first_at) / PERF_INTERVAL_US);
     if (interval >= INTERVALS_MAX)
         return;

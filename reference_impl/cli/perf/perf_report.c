@@ -109,6 +109,7 @@ static json_t *transfer_object(const perf_run *run, const struct row *row, const
         "round_trip_seconds", json_positive((double)stats->round_trip_us / 1e6), "cpu_seconds", run->cpu_s);
     if (run->intervals != NULL) {
         json_object_set_new(object, "first_us", json_integer(JSON_WHOLE(run->first_at)));
+        json_object_set_new(object, "last_us", json_integer(JSON_WHOLE(run->last_at)));
         json_object_set_new(object, "interval_ms", json_integer(PERF_INTERVAL_US / 1000));
         json_object_set(object, "intervals", run->intervals);
     }

@@ -36,9 +36,9 @@ path_bursts path_sizes_bursts(const path_hint *path, uint32_t wire_bytes);
 /* Without --path: 100 Mb/s by satellite, or 1 Gb/s across a continent. 23 MB for a transfer are nothing today. */
 extern const path_hint path_sizes_assumed;
 
-/* What the automatic rate begins with when the path is not known: 4.7 Mb/s with 1456-byte packets. A link of 1 Mb/s
- * loses one buffer's worth of it, one of 10 Gb/s is reached in less than a second; eight packets in a row make trains.
- */
+/* What the automatic rate begins with when the path is not known: 37 Mb/s with 1456-byte packets, and until the first
+ * OK no more than one buffer. So many packets in a row show the rate of links up to 1 Gb/s in one buffer. A link of 1
+ * Mb/s loses most of the first buffer, and gets it in less time than at the pace of a slower pair. */
 extern const path_bursts path_sizes_first_bursts;
 
 #endif

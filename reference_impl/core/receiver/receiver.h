@@ -27,7 +27,7 @@ void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time
  * (TIMER-05, TIMER-06). */
 void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time now);
 /* The LDATA of buffer i arrived: nothing of it is still to come but what the network has reordered (ORDER-03). The data
- * timer waits only for that; no RESEND yet (RESEND-07). */
+ * timer waits only for that; no RESEND yet (RESEND-07). Not with a profile whose measured pace decides. */
 void nb_receiver_arm_at_ldata(netblt_connection *connection, size_t i, netblt_time now);
 /* Buffer i is complete: queues OK, gives it to the client. The OK that would complete the transfer waits for
  * nb_receiver_confirm() if the client wants that. */

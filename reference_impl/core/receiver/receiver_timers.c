@@ -45,7 +45,7 @@ void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time 
         if (buffer->state != NB_ACKED && buffer->state != NB_RECEIVING)
             continue; /* TIMER-06: buffers below that wait still, or for a rest, are due soon, but not now */
         /* What the sender owes of a lower buffer that it has begun it has sent before this packet (ORDER-01). */
-        bool passed = k < i && buffer->received > 0;
+        bool passed = k < i && buffer->received > 0 && !receiver->spacing.decides;
         netblt_time expected = passed ? 0 : nb_transfer_time(packets, receiver->burst, &receiver->spacing);
         netblt_time at = now + nb_data_timer_tight(nb_profile_of(connection), expected);
         /* Only ever tighter: were it armed again by every buffer that begins, it would never expire. */
@@ -56,9 +56,10 @@ void nb_receiver_arm_tight(netblt_connection *connection, size_t i, netblt_time 
 
 void nb_receiver_arm_at_ldata(netblt_connection *connection, size_t i, netblt_time now)
 {
-    const struct nb_receive_buffer *buffer = nb_receiver_buffer(&connection->receiver, i);
+    const struct nb_receiver *receiver = &connection->receiver;
+    const struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
     netblt_time at = now + nb_data_timer_tight(nb_profile_of(connection), 0);
-    if (buffer->state == NB_RECEIVING && at < buffer->timer_at)
+    if (buffer->state == NB_RECEIVING && at < buffer->timer_at && !receiver->spacing.decides)
         arm(connection, i, at);
 }
 
@@ -226,7 +227,8 @@ netblt_time nb_receiver_deadline(const netblt_connection *connection)
  * first buffer shows how slow the path is. What is missing of it is then on its way. */
 static netblt_time still_arriving_until(const netblt_connection *connection, const struct nb_receive_buffer *buffer)
 {
-    if (buffer->state != NB_RECEIVING || buffer->packets != 0 || buffer->latest == 0)
+    bool decides = connection->receiver.spacing.decides;
+    if (buffer->state != NB_RECEIVING || buffer->packets != 0 || buffer->latest == 0 || decides)
         return 0;
     return buffer->latest_at + nb_data_timer_tight(nb_profile_of(connection), 0);
 }

@@ -55,7 +55,8 @@ typedef struct netblt_profile {
     unsigned keepalives_per_death_timer; /* KEEPALIVEs per declared death timer of the peer (TIMER-11) */
     netblt_time catch_up_max_us;         /* lateness up to which the next burst is planned from the planned start */
     bool bursts_survive_idle;            /* the rest of a burst may be sent after the sender had no data */
-    bool measured_pace_decides;          /* data timers use the measured pace, even if it is below the negotiated one */
+    bool measured_pace_decides;          /* data timers use the measured pace alone, even if it is below the negotiated
+                                          * one, and are not shortened by what else has arrived */
 } netblt_profile;
 
 NETBLT_API extern const netblt_profile netblt_profile_default;

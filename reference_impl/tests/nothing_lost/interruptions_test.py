@@ -23,10 +23,11 @@ from ways import resumes
 
 FILE_BYTES = 3_000_000
 PACED = ("--burst-size", "8", "--burst-interval", "10", "--packet-size", "1448")  # 2.6 s for the file
+FEW_BUFFERS = ("--buffer-size", "64k", "--max-buffers", "4")  # most of the file is not read before it is needed
 UDP_PORT, RELAY_PORT = 9980, 9970
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x00020000, 0x4000, 0x40000
 FAILED = 1
-AT_ONCE = 4
+AT_ONCE = 8
 DISK_BYTES = 1_000_000
 REST = 0.9  # of the file's bytes at most come again when it is resumed about half way
 
@@ -125,7 +126,7 @@ def an_outage_longer_than_the_death_timer_fails_at_both_ends(place: Place, _outa
 def a_sender_that_retries_goes_on_after_an_outage(place: Place, outage_s: float) -> None:
     if not resumes(place.netblt):
         return
-    words = ("--death-timer", "1", "--retry", "60")
+    words = ("--death-timer", "1", "--retry", "forever")
     sender, receiver = outage(place, outage_s + 2, words, words)
     succeeded(sender, receiver, within_s=1)
     assert place.stored()
@@ -138,7 +139,7 @@ def a_sender_that_retries_goes_on_after_an_outage(place: Place, outage_s: float)
 def a_changed_port_of_the_active_end(place: Place, _outage_s: float) -> None:
     """RFC 998 knows a connection by addresses and ports; so does this implementation."""
     with Relay(place.host, RELAY_PORT, UDP_PORT) as relay:
-        words = ("--death-timer", "2", *(("--retry", "60") if resumes(place.netblt) else ()))
+        words = ("--death-timer", "2", *(("--retry", "forever") if resumes(place.netblt) else ()))
         receiver = place.receiver(*words)
         sender = place.sender(*words, port=RELAY_PORT)
         lab.wait_until(lambda: relay.from_active > 0.4 * FILE_BYTES, "the transfer is half way")
@@ -205,7 +206,7 @@ def a_read_error_is_reported_at_both_ends(place: Place, _outage_s: float) -> Non
 
 
 def a_source_that_becomes_shorter_is_reported_at_both_ends(place: Place, _outage_s: float) -> None:
-    receiver, sender = place.receiver(), place.sender()
+    receiver, sender = place.receiver(), place.sender(*FEW_BUFFERS)
     place.wait_for_share(0.3)
     os.truncate(place.source, FILE_BYTES // 2)
     for program in (sender, receiver):
@@ -218,7 +219,7 @@ def a_source_that_changes_is_not_stored_as_a_mixture(place: Place, _outage_s: fl
     if not resumes(place.netblt):
         return
     old = place.source.read_bytes()
-    receiver, sender = place.receiver(), place.sender()
+    receiver, sender = place.receiver(), place.sender(*FEW_BUFFERS)
     place.wait_for_share(0.3)
     with place.source.open("r+b") as file:
         file.write(old[::-1])

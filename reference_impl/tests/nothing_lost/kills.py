@@ -23,20 +23,28 @@ from pathlib import Path
 import lab
 import trees
 from trees import Entry, Watcher, differences, entry_of, leftovers, snapshot
-from ways import BUFFER_BYTES, BUFFERS, DEATH_TIMER_S, WAYS, Ends, Job, Way, resumes
+from ways import BUFFER_BYTES, DEATH_TIMER_S, WAYS, Ends, Job, Way, resumes
 
 KILLS_PER_ROUND_MAX = 15
-BYTES_MAX = 4_000_000
+BYTES_MAX = 5_000_000
 TRIES_MAX = 10  # in a row without a kill: an end that survived may hold locks until its death timer expires
 PAUSE_S = 0.5  # after a try that failed
 LIMIT_S = 60.0
 BURST_BYTES = 16 * 1448
 SETTLE_S = 3 * DEATH_TIMER_S
 INTERVALS_MS = (0, 2, 5, 10, 20)
-# What a start may cost: the buffers that were outstanding, the piece that the oldest of them belongs to, and what each
-# connection has to say before any data.
-AGAIN_BYTES = (BUFFERS + 2) * BUFFER_BYTES + 20_000
-OVERHEAD = 1.2  # headers, acknowledgements, hashes, and packets that a busy host loses
+BUFFERS = (2, 4, 8)
+OPENING_BYTES = 10_000  # what connections of a tree transfer have to say before any data
+EDIT_SHARE = 0.15  # of the kills are followed by a change of the source
+PART_BYTES_LEAST = 256 << 10
+# Options of a role, and how often each is given.
+OPTIONS: dict[str, dict[tuple[str, ...], float]] = {
+    "sender": {("--part-size", "256k"): 0.2, ("--part-size", "700k"): 0.2, ("--hash", "sha256"): 0.2,
+               ("--retry", "20"): 0.3},
+    "receiver": {("--sync",): 0.2, ("--checksum",): 0.2, ("--retry", "20"): 0.3},
+}  # fmt: skip
+OVERHEAD = 1.1  # headers, acknowledgements, hashes, and some packets that a busy host loses
+UNPACED_OVERHEAD = 1.5  # it loses more when all comes at once
 
 
 @dataclass
@@ -50,13 +58,28 @@ class Result:
     looks: int = 0
     bytes: int = 0
     manifest_bytes: int = 0
+    buffers: int = 0
+    interval_ms: int = 0
     wire_bytes: int = 0
+    tries_bytes: list[int] = field(default_factory=list)  # of wire_bytes, those of each try that did not succeed
     problems: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
 
     @property
+    def outstanding_bytes(self) -> int:
+        return (self.buffers + 1) * BUFFER_BYTES
+
+    @property
     def allowed_bytes(self) -> float:
-        return OVERHEAD * (self.bytes + self.starts * (AGAIN_BYTES + 2 * self.manifest_bytes))
+        """All data once. A try that did not succeed costs what was outstanding, the piece in which that begins, the
+        manifest and a held list, which is not larger. So much may be under way once more before a sender knows that
+        the receiver holds something."""
+        again = self.outstanding_bytes + 2 * self.manifest_bytes + OPENING_BYTES
+        wasted = sum(min(sent, again) for sent in self.tries_bytes)
+        parts = 1 + self.bytes // PART_BYTES_LEAST
+        opened = (self.starts + 1) * (OPENING_BYTES + 2 * self.manifest_bytes) + parts * OPENING_BYTES
+        overhead = OVERHEAD if self.interval_ms else UNPACED_OVERHEAD
+        return overhead * (self.bytes + wasted + len(self.tries_bytes) * self.outstanding_bytes) + opened
 
 
 class Round:
@@ -69,9 +92,18 @@ class Round:
             (folder / name).mkdir()
         self.host = lab.Host()
         self.job = Job(netblt, self.host, way, folder / "from" / "what", folder / "to" / "what", folder / "scratch",
-                       self.chance.choice(INTERVALS_MS))  # fmt: skip
-        self.result = Result(way.name, seed)
-        self._make(int(10 ** self.chance.uniform(4.5, 6.6)))
+                       self.chance.choice(INTERVALS_MS), self.chance.choice(BUFFERS),
+                       self._options(netblt))  # fmt: skip
+        self.result = Result(way.name, seed, buffers=self.job.buffers, interval_ms=self.job.interval_ms)
+        self._make(int(10 ** self.chance.uniform(4.5, 6.7)))
+
+    def _options(self, netblt: str) -> dict[str, list[str]]:
+        """What else is said; nothing to a command that cannot resume."""
+        given: dict[str, list[str]] = {}
+        for role, options in OPTIONS.items():
+            chosen = [words for words, share in options.items() if self.chance.random() < share]
+            given[role] = [word for words in chosen for word in words] if resumes(netblt) else []
+        return given
 
     def _make(self, size: int) -> None:
         source, copy = self.job.source, self.job.copy
@@ -127,22 +159,28 @@ class Round:
     def _until_success(self, ends: Ends, watcher: Watcher) -> None:
         failures = 0
         while failures < TRIES_MAX:
+            before = self.wire_bytes()
             ends.start()
             self.result.starts += 1
             status = self._wait(ends, self._moment_s() if self.kills_left else LIMIT_S)
             if status == 0:
                 self._check_success(ends)
                 return
-            if status is not None:
-                failures += 1
-                time.sleep(PAUSE_S)
-            elif self.kills_left:
+            if status is None and not self.kills_left:
+                self.result.problems.append(f"not done after {LIMIT_S:g} s without a kill")
+                return
+            if status is None:
                 failures = 0
                 self._kill(ends)
                 watcher.look()
+                if resumes(self.job.netblt) and not ends.running("sender") and self.chance.random() < EDIT_SHARE:
+                    self._edit(watcher)
             else:
-                self.result.problems.append(f"not done after {LIMIT_S:g} s without a kill")
-                return
+                failures += 1
+                time.sleep(PAUSE_S)
+            # A sender that survives its receiver sends what may be outstanding all the same.
+            more = self.result.outstanding_bytes if ends.running("sender") else 0
+            self.result.tries_bytes.append(self.wire_bytes() - before + more)
         self.result.problems.append(f"{TRIES_MAX} tries without a kill failed")
 
     def _kill(self, ends: Ends) -> None:
@@ -151,6 +189,12 @@ class Round:
                 ends.kill(role)
                 self.kills_left = max(0, self.kills_left - 1)
                 self.result.kills += 1
+
+    def _edit(self, watcher: Watcher) -> None:
+        """The source changes before the next try."""
+        self.result.bytes += trees.edit(self.job.source, self.chance)
+        self.new = self.seen(self.job.source)
+        watcher.allow(self.new)
 
     def _wait(self, ends: Ends, seconds: float) -> int | None:
         """The exit status of the active end, or None when it still runs."""
@@ -200,14 +244,18 @@ def run_round(netblt: str, way: Way, seed: int, keep: bool) -> Result:
 
 
 def report(result: Result, netblt: str) -> None:
-    print(json.dumps({**asdict(result), "problems": result.problems[:5]}) if result.problems else
-          f"{result.way} {result.seed}: {result.kills} kills, {result.starts} starts, {result.bytes} bytes, "
-          f"{result.wire_bytes} on the line, {result.looks} looks", flush=True)  # fmt: skip
+    print(
+        f"{result.way} {result.seed}: {result.kills} kills, {result.starts} starts, {result.looks} looks, "
+        f"{result.bytes} bytes, {result.wire_bytes} on the line (at most {result.allowed_bytes:.0f})",
+        flush=True,
+    )
+    if not result.problems:
+        return
     for problem in result.problems[:5]:
         print(f"    FAILED: {problem}")
-    if result.problems:
-        words = f"{Path(__file__).name} --netblt {netblt} --way {result.way} --seed {result.seed} --rounds 1 --keep"
-        print(f"    again (moments of kills depend on the machine's load): {words}", flush=True)
+    print(f"    {json.dumps(asdict(result))}")
+    words = f"{Path(__file__).name} --netblt {netblt} --way {result.way} --seed {result.seed} --rounds 1 --keep"
+    print(f"    again (the moments of kills depend on the machine's load): {words}", flush=True)
 
 
 def arguments() -> argparse.Namespace:

@@ -17,6 +17,8 @@ PIECE_BYTES = 65536  # unit of resume (docs/tree-transfer.md)
 OWN_PREFIX = ".netblt-"  # names that netblt may use in a target's directory while it stores
 LOOK_S = 0.003
 SIZES = (0, 1, 100, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES)
+SMALL_BYTES = 4096  # the largest file of a tree of many
+SMALL_COST_BYTES = 15_000  # what one of them takes of the tree's bytes: bounds their number
 MODES = (0o644, 0o600, 0o755, 0o640, 0o444, 0o400, 0o777, 0o511)
 DIRECTORY_MODES = (0o755, 0o700, 0o750, 0o500, 0o555)
 ODD_NAMES = (" leading space", "line\nbreak", "-rf", "*", "quote'\"", "é", "日本", "tab\t", "a" * 255,
@@ -96,8 +98,10 @@ def write_file(path: Path, size: int, chance: random.Random) -> None:
             file.write(chance.randbytes(size))
 
 
-def _size(chance: random.Random, bytes_max: int) -> int:
-    return chance.choice(SIZES) if chance.random() < 0.4 else int(2 ** chance.uniform(0, bytes_max.bit_length() - 1))
+def _size(chance: random.Random, largest: int) -> int:
+    if largest > SMALL_BYTES and chance.random() < 0.4:
+        return chance.choice(SIZES)
+    return int(2 ** chance.uniform(0, largest.bit_length() - 1))
 
 
 def make_tree(root: Path, chance: random.Random, total_bytes: int, *, served: bool = False) -> None:
@@ -105,6 +109,7 @@ def make_tree(root: Path, chance: random.Random, total_bytes: int, *, served: bo
     that it refuses."""
     root.mkdir()
     directories, left = [root], total_bytes
+    largest = chance.choice([total_bytes, total_bytes, SMALL_BYTES])
     odd = [name for name in ODD_NAMES if not served or all(" " <= sign != "\x7f" for sign in name)]
     chance.shuffle(odd)
     while left > 0:
@@ -120,9 +125,9 @@ def make_tree(root: Path, chance: random.Random, total_bytes: int, *, served: bo
         elif kind < 0.22:
             path.symlink_to(chance.choice(LINKS if served else LINKS + LINKS_OUT))
         else:
-            size = min(_size(chance, total_bytes), left)
+            size = min(_size(chance, largest), left)
             write_file(path, size, chance)
-            left -= max(size, 1000)
+            left -= max(size, 1000 if largest > SMALL_BYTES else SMALL_COST_BYTES)
     finish(root, chance)
 
 
@@ -147,6 +152,18 @@ def make_old(source: Path, target: Path, chance: random.Random) -> None:
         write_file(target / name, chance.randrange(1, 50_000), chance)
 
 
+def edit(source: Path, chance: random.Random) -> int:
+    """Somebody writes to the file, or to a file of the tree: how large it is then."""
+    files = [path for path in source.rglob("*") if path.is_file() and not path.is_symlink()] if source.is_dir() else []
+    path = chance.choice(files) if files else source
+    if path.is_dir():
+        return 0
+    size = chance.choice([path.stat().st_size, chance.randrange(1, 200_000)])
+    write_file(path, size, chance)
+    os.utime(path, ns=(_any_time_ns(chance),) * 2)
+    return size
+
+
 def stored_bytes(root: Path) -> int:
     """What a transfer has to carry: data without holes, as far as the file system knows them."""
     return sum(
@@ -163,13 +180,21 @@ def stored_bytes(root: Path) -> int:
 class Watcher:
     """Looks at the names of a copy all the time: each is the old version or the new one, at no moment a part."""
 
+    # A source that is edited between two tries has several new versions: see allow().
+
     root: Path
     old: dict[str, Entry]
     new: dict[str, Entry]
     violations: list[str] = field(default_factory=list)
     looks: int = 0
+    _earlier: list[dict[str, Entry]] = field(default_factory=list)
     _seen: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     _over: threading.Event = field(default_factory=threading.Event)
+
+    def allow(self, new: dict[str, Entry]) -> None:
+        """From now on the new version is this one. What has come of the one before may be there."""
+        self._earlier.append(self.new)
+        self.new = new
 
     def look(self) -> None:
         """Reads each file that is not the one it was at the last look."""
@@ -187,7 +212,8 @@ class Watcher:
         if stat.S_ISDIR(info.st_mode) or self._seen.get(name) == state:
             return
         entry = entry_of(path)
-        allowed = {(e.kind, e.sum) for e in (self.old.get(name), self.new.get(name)) if e is not None}
+        versions = [version.get(name) for version in (self.old, self.new, *self._earlier)]
+        allowed = {(version.kind, version.sum) for version in versions if version is not None}
         if (entry.kind, entry.sum) not in allowed:
             self._report(f"{name!r} is neither old nor new: {entry.kind} of {info.st_size} bytes")
         self._seen[name] = state

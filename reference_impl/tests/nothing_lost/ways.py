@@ -14,7 +14,7 @@ from field import Program
 
 HOST = "127.0.0.1"
 DEATH_TIMER_S = 2
-BUFFER_BYTES, BUFFERS = 65536, 4
+BUFFER_BYTES = 65536
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ WAYS = [
 
 @dataclass(frozen=True)
 class Job:
-    """One thing that is moved: `source` to `copy`. `interval_ms`: of bursts of 16 packets; 0 = unpaced."""
+    """One thing that is moved: `source` to `copy`. `interval_ms`: of bursts of 16 packets; 0 = unpaced. `buffers`: so
+    many are outstanding at most. `options`: of each role, in addition."""
 
     netblt: str
     host: lab.Host
@@ -48,13 +49,15 @@ class Job:
     copy: Path
     scratch: Path
     interval_ms: int
+    buffers: int
+    options: dict[str, list[str]]
 
     def _common(self) -> list[str]:
         return ["--encap", "udp", "--death-timer", str(DEATH_TIMER_S)]
 
     def _pace(self) -> list[str]:
         return ["--burst-size", "16", "--burst-interval", str(self.interval_ms), "--packet-size", "1448",
-                "--buffer-size", str(BUFFER_BYTES), "--max-buffers", str(BUFFERS)]  # fmt: skip
+                "--buffer-size", str(BUFFER_BYTES), "--max-buffers", str(self.buffers)]  # fmt: skip
 
     def words(self, role: str) -> list[str]:
         """The command of one end."""
@@ -65,7 +68,7 @@ class Job:
         # A tree comes under its own name beneath a directory, a file gets a name that is given.
         target = f"{self.copy.parent}/" if self.way.tree else str(self.copy)
         place = str(self.source) if role == "sender" else target
-        words = ["send" if role == "sender" else "recv", place]
+        words = ["send" if role == "sender" else "recv", place, *self.options[role]]
         if role == self.way.passive:
             return [*words, "--passive", *self._common()]
         named = ["--client-string", self.source.name] if self.way.listens and role == "receiver" else []
@@ -95,8 +98,7 @@ class Ends:
                 self._wait_until_waiting(self.programs[role])
 
     def _wait_until_waiting(self, program: Program) -> None:
-        words = "serving" if self.job.way.listens else "waiting"
-        lab.wait_until(lambda: words in program.words or not program.running, "the passive end waits")
+        lab.wait_until(lambda: "waiting" in program.words or not program.running, "the passive end waits")
 
     def _forget(self, role: str) -> None:
         if program := self.programs.pop(role, None):

@@ -35,7 +35,11 @@ struct Meter {
     last: u64,
     bytes: u64,
     intervals: Vec<u64>,
+    reached: Vec<u64>,
 }
+
+/// Bytes after which the time is noted, as in meter.h.
+const MILESTONES: [u64; 4] = [100_000, 1_000_000, 10_000_000, 100_000_000];
 
 impl Meter {
     fn add(&mut self, bytes: u64) {
@@ -50,13 +54,19 @@ impl Meter {
         }
         self.intervals[index] += bytes;
         self.bytes += bytes;
+        while self.reached.len() < MILESTONES.len() && self.bytes >= MILESTONES[self.reached.len()] {
+            self.reached.push(self.start_us + self.last);
+        }
     }
 
     fn print(&self) {
         let list: Vec<String> = self.intervals.iter().map(u64::to_string).collect();
+        let reached: Vec<String> = self.reached.iter().map(u64::to_string).collect();
         println!(
-            "{{\"bytes\": {}, \"first_us\": {}, \"last_us\": {}, \"interval_ms\": {}, \"intervals\": [{}]}}",
-            self.bytes, self.start_us, self.start_us + self.last, INTERVAL_MS, list.join(", ")
+            "{{\"bytes\": {}, \"first_us\": {}, \"last_us\": {}, \"interval_ms\": {}, \"intervals\": [{}], \
+             \"reached_us\": [{}]}}",
+            self.bytes, self.start_us, self.start_us + self.last, INTERVAL_MS, list.join(", "),
+            reached.join(", ")
         );
     }
 }

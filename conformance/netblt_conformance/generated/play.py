@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Plays a script, or makes one while it plays, against an implementation in virtual time, and judges what it does."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from netblt_conformance.cases.case import Case, Profile
+from netblt_conformance.common.errors import ImplementationError, NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_S, Status
+from netblt_conformance.common.tolerances import TESTER_RETRY_US
+from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
+from netblt_conformance.generated.moves import Player
+from netblt_conformance.generated.receiving import ReceivingPlayer
+from netblt_conformance.generated.script import Move, Script, values
+from netblt_conformance.generated.sending import SendingPlayer
+from netblt_conformance.links.base import LinkFactory
+from netblt_conformance.oracles.base import Violation, told_once
+from netblt_conformance.packets.capture import Capture
+from netblt_conformance.packets.packets import Type
+from netblt_conformance.peer import ReceiverPeer, SenderPeer
+from netblt_conformance.peer.base import Peer
+
+# An implementation measures how long the tester takes to acknowledge, and repeats its CONTROLs as seldom.
+_PATIENCE_US = 300 * MICROSECONDS_PER_S
+_LOOK_US = 20_000
+_MOVES = (4, 60)  # of a generated script
+Next = Callable[[Player], Move | None]
+Seen = Counter[tuple[tuple[int, ...], str]]
+
+
+@dataclass(slots=True)
+class Played:
+    """One script and what came of it."""
+
+    script: Script
+    judgement: Judgement
+    violations: list[Violation]
+    capture: Capture
+    supported: bool = True  # the implementation can play the role
+    done: list[Move] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the outcome and of the rules for each packet."""
+        return max((self.judgement.verdict, *(one.verdict for one in self.violations)))
+
+    @property
+    def faults(self) -> list[tuple[str, Judgement]]:
+        """Requirement and judgement of each failure; the outcome's requirement may be unknown: ""."""
+        own = [(self.judgement.requirement or self.judgement.due_by, self.judgement)]
+        return [
+            (requirement, one)
+            for requirement, one in (*own, *((one.requirement, one.judgement) for one in self.violations))
+            if one.verdict > Verdict.WARN
+        ]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What failed, in words that are alike for the same fault: the requirements, or the cause where none is
+        known."""
+        return frozenset(requirement or str(one.cause) for requirement, one in self.faults)
+
+
+def replay(script: Script, factory: LinkFactory, profile: Profile) -> Played:
+    """Plays the moves of the script; what is not legal when its turn comes is left out."""
+    moves = iter(script.moves)
+    return _run(script, factory, profile, lambda _player: next(moves, None))
+
+
+def invent(script: Script, factory: LinkFactory, profile: Profile, chance: random.Random, seen: Seen) -> Played:
+    """Chooses moves at random. What was done seldom in a situation, as counted in `seen`, is wanted more."""
+    left = chance.randint(*_MOVES)
+
+    def choose(player: Player) -> Move | None:
+        nonlocal left
+        left -= 1
+        if left < 0 or player.left or player.has_left():
+            return None
+        choices = list(player.choices(chance))
+        state = player.situation()
+        weights = [one.weight / (1 + seen[state, one.move.name]) ** 0.5 for one in choices]
+        chosen = chance.choices(choices, weights)[0].move
+        seen[state, chosen.name] += 1
+        return chosen
+
+    return _run(script, factory, profile, choose)
+
+
+def _run(script: Script, factory: LinkFactory, profile: Profile, choose: Next) -> Played:
+    capture = Capture()
+    done: list[Move] = []
+    try:
+        link = factory.make(capture)
+    except ImplementationError as fault:
+        return Played(script, _crash(fault), [], capture)
+    case = Case("generated", (), script.role, "stimulus", link, script.seed, profile)
+    supported = True
+    try:
+        case.run(lambda: _body(case, script, choose, done))
+    except NotSupportedError:
+        supported = False
+    finally:
+        try:
+            link.close()
+        except ImplementationError as fault:
+            case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH, expected=RUNS_ON)
+    violations = told_once(one for one in case.settle() if one.verdict is not Verdict.PASS)
+    return Played(script.with_moves(tuple(done)), case.judgement, violations, capture, supported, done)
+
+
+def _crash(fault: ImplementationError) -> Judgement:
+    return Judgement(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH, expected=RUNS_ON)
+
+
+def _body(case: Case, script: Script, choose: Next, done: list[Move]) -> None:
+    player = _connect(case, script)
+    began_us = player.peer.now_us
+    while (move := choose(player)) is not None:
+        if player.left:
+            break
+        if player.play(move):
+            done.append(move)
+            case.note(f"move {len(done)}, {move}")
+    if not player.left and case.link.status() in (Status.OPENING, Status.OPEN):
+        heard = [seen for seen in player.peer.seen if seen.time_us >= began_us]
+        case.expect_signs_of_life(heard, began_us, player.peer.now_us, script.own.death_timer_s)
+    _end(case, player)
+
+
+def _connect(case: Case, script: Script) -> Player:
+    options = {"iut": values(script.iut), "own": values(script.own)}
+    if script.role.sender:
+        receiver = case.receiver(script.length, **options)
+        _open(receiver, script)
+        return ReceivingPlayer(script, receiver)
+    sender = case.sender(script.length, **options)
+    sender.answer_controls(False)
+    sender.withhold_ack(at=0)
+    _open(sender, script)
+    return SendingPlayer(script, sender)
+
+
+def _open(peer: Peer, script: Script) -> None:
+    """Opens the connection when the network has lost what the script says."""
+    for _ in range(script.openings_lost):
+        if script.role.active:
+            peer.await_open()
+        else:
+            peer.send_open()
+            peer.listen(TESTER_RETRY_US)
+    peer.connect()
+
+
+def _end(case: Case, player: Player) -> None:
+    """From here on the network behaves: an interrupted transfer has failed, any other succeeds."""
+    player.settle()
+    peer = player.peer
+    if player.left == "quit":
+        peer.expect_type(Type.QUITACK)
+        peer.expect_failure()
+    elif player.left == "told-to-quit":
+        _await_quit(player)
+        peer.send(peer.forge.packet(Type.QUITACK))
+        peer.expect_failure()
+    elif player.left == "told-to-abort":
+        peer.expect_type(Type.ABORT)
+        peer.expect_failure()
+    elif player.left == "silent":
+        case.expect_death(peer)
+    elif player.left:
+        peer.expect_failure()
+    elif isinstance(peer, ReceiverPeer):
+        if peer.queue:
+            peer.send_control()
+        for number in player.lost:
+            peer.buffer(number - peer.first_buffer)  # of which perhaps nothing came: it is asked for
+        peer.finish()
+        peer.expect_success()
+    else:
+        assert isinstance(peer, SenderPeer)
+        peer.finish(within_us=_PATIENCE_US)
+        case.expect_delivered_by(peer)
+
+
+def _await_quit(player: Player) -> None:
+    """A QUIT may wait for the end of the buffer that is under way (QUIT-01): the peer goes on until it comes."""
+    peer, deadline_us = player.peer, player.peer.now_us + _PATIENCE_US
+    while peer.now_us < deadline_us and not any(seen.packet.type is Type.QUIT for seen in peer.seen):
+        player.behave()
+        peer.listen(_LOOK_US)
+    if not any(seen.packet.type is Type.QUIT for seen in peer.seen):
+        peer.expect_type(Type.QUIT)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The moves of a tester that receives: GO, OK and RESEND, as RFC 998 5.2 permits them at a moment."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from netblt_conformance.generated.moves import Choice, Player
+from netblt_conformance.generated.script import Move, Script
+from netblt_conformance.packets.packets import Kind
+from netblt_conformance.peer import ReceiverPeer
+
+
+class ReceivingPlayer(Player):
+    """The tester receives: GO, OK, RESEND."""
+
+    def __init__(self, script: Script, peer: ReceiverPeer) -> None:
+        super().__init__(script, peer)
+        self._peer = peer
+        peer.lose = self._loses
+        self._gone: set[int] = set()
+        self._confirmed: set[int] = set()
+        self._asked_us: dict[int, int] = {}
+
+    @property
+    def peer(self) -> ReceiverPeer:
+        return self._peer
+
+    # ---- what is legal ----
+
+    def _may_leave(self) -> bool:
+        last = self._peer.last_buffer
+        return last is None or not self._peer.buffer(last).complete
+
+    @property
+    def _may_go(self) -> bool:
+        return self._peer.last_buffer is None and len(self._gone - self._confirmed) < self._peer.terms.max_buffers
+
+    def _complete(self) -> list[int]:
+        return [n for n, b in sorted(self._peer.buffers.items()) if b.complete and n not in self._confirmed]
+
+    def _missing(self, number: int) -> list[int]:
+        """What a data timer may ask for: what is missing before the last packet, or all that is not there when the last
+        one is missing (RFC 998 5.2.2). Of a buffer of which nothing came, everything."""
+        buffer, terms = self._peer.buffer(number), self._peer.terms
+        if buffer.last_packet is not None:
+            return buffer.missing
+        return [n for n in range(terms.packets_per_buffer) if n not in buffer.packets]
+
+    def _may_ask(self, number: int) -> bool:
+        """A data timer has had time to expire: a burst interval since the last data and the last request, and at least
+        a round trip."""
+        peer = self._peer
+        quiet_us = max(2 * peer.ms(peer.terms.burst_interval_ms), 4 * peer.link.delay_us, 50_000)
+        since_us = max(peer.data_us, self._asked_us.get(number, 0))
+        exists = peer.last_buffer is None or number <= peer.last_buffer
+        waits = exists and number in self._gone and number not in self._confirmed and not peer.buffer(number).complete
+        name = peer.first_buffer + number
+        open_ = {message.kind for message in peer.queue if message.buffer == name}
+        # One request at a time (RESEND-06), and none before the GO was heard of (TIMER-04).
+        served = Kind.RESEND not in open_ and (Kind.GO not in open_ or bool(peer.buffer(number).packets))
+        return waits and served and peer.now_us - since_us >= quiet_us
+
+    def choices(self, chance: random.Random) -> Iterator[Choice]:
+        if self._may_go:
+            yield Choice(Move("go"), 4)
+        for number in self._complete():
+            yield Choice(Move("ok", (number,)), 4)
+        for number in sorted(self._gone - self._confirmed):
+            if self._may_ask(number):
+                missing = self._missing(number)
+                yield Choice(Move("resend", (number, *missing)), 3)
+                if len(missing) > 1 and self._peer.buffer(number).last_packet is not None:
+                    yield Choice(Move("resend", (number, *sorted(chance.sample(missing, len(missing) - 1)))), 1)
+        if self._peer.queue:
+            yield Choice(Move("control"), 5)
+        size, interval_ms = chance.choice(((1, 20), (2, 10), (4, 40), (8, 10), (16, 5)))
+        yield Choice(Move("offer", (size, interval_ms)), 0.2)
+        yield from self._common(chance)
+
+    def play(self, move: Move) -> bool:
+        peer = self._peer
+        match move.name, move.numbers:
+            case "go", () if self._may_go:
+                number = max(self._gone, default=-1) + 1
+                self._gone.add(number)
+                peer.message(Kind.GO, peer.first_buffer + number)
+            case "ok", (number,) if number in self._complete():
+                self._confirmed.add(number)
+                peer.message(Kind.OK, peer.first_buffer + number)
+            case "resend", (number, *packets) if self._can_ask(number, packets):
+                self._asked_us[number] = peer.now_us
+                peer.message(Kind.RESEND, peer.first_buffer + number, packets)
+            case "control", () if peer.queue:
+                peer.send_control()
+            case "offer", (size, interval_ms) if 0 < size < 1000 and 0 < interval_ms < 1000:
+                peer.offer = size, interval_ms
+            case _:
+                return self._play_common(move)
+        return True
+
+    def behave(self) -> None:
+        for number in self._complete():
+            self.play(Move("ok", (number,)))
+        for number in sorted(self._gone - self._confirmed):
+            if self._may_ask(number):
+                self.play(Move("resend", (number, *self._missing(number))))
+        self.play(Move("control"))
+
+    def _can_ask(self, number: int, packets: list[int]) -> bool:
+        return bool(packets) and self._may_ask(number) and set(packets) <= set(self._missing(number))
+
+    def situation(self) -> tuple[int, ...]:
+        peer = self._peer
+        waiting = [n for n in self._gone - self._confirmed if n in peer.buffers]
+        return (
+            min(len(self._gone - self._confirmed), 3),
+            min(len(self._complete()), 2),
+            min(len(peer.queue), 4),
+            sum(1 for n in waiting if peer.buffers[n].missing),
+            min(self._to_lose, 2),
+            int(peer.last_buffer is not None),
+            int(peer.seen[-1].packet.type or 0) if peer.seen else -1,
+        )

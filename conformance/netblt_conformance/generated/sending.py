@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The moves of a tester that sends: DATA, LDATA and NULL-ACK, as RFC 998 5.2 permits them at a moment."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+
+from netblt_conformance.generated.moves import Choice, Player
+from netblt_conformance.generated.script import Move, Script
+from netblt_conformance.packets.packets import Kind, Message
+from netblt_conformance.peer import SenderPeer
+
+# An end whose CONTROLs nobody acknowledges gives up when its death timer expires (CTRL-10, TIMER-10): the tester
+# acknowledges within this share of it.
+_PATIENCE_SHARE = 0.3
+
+
+class SendingPlayer(Player):
+    """The tester sends: DATA, LDATA and NULL-ACK."""
+
+    def __init__(self, script: Script, peer: SenderPeer) -> None:
+        super().__init__(script, peer)
+        self._peer = peer
+        peer.lose = self._loses
+        self._sent: set[tuple[int, int]] = set()  # (buffer, packet)
+        self._served: dict[int, set[int]] = {}  # RESEND, by number -> packets that were sent since
+        self._known = 0  # the acknowledgement that our packets carry
+        self._known_us = 0  # when it was the newest
+
+    @property
+    def peer(self) -> SenderPeer:
+        return self._peer
+
+    def _may_leave(self) -> bool:
+        return bool(self._fresh(self._peer.buffer_count - 1))
+
+    def _asked(self) -> list[int]:
+        """Buffers with a GO and without an OK."""
+        peer = self._peer
+        return [n for n in range(peer.buffer_count) if peer.find(Kind.GO, n) and not peer.find(Kind.OK, n)]
+
+    def patience_us(self) -> int:
+        waited_us = self._peer.now_us - self._known_us
+        return min(self._wait_left_us, int(_PATIENCE_SHARE * self._death_us) - waited_us)
+
+    def _may_send(self, buffer: int, packet: int) -> bool:
+        """It was not sent yet, or is requested."""
+        peer = self._peer
+        exists = 0 <= buffer < peer.buffer_count and 0 <= packet < peer.packet_count(buffer)
+        wanted = (buffer, packet) not in self._sent or packet in self._named(buffer)
+        return exists and wanted and bool(peer.find(Kind.GO, buffer))
+
+    def _fresh(self, buffer: int) -> list[int]:
+        done = {packet for number, packet in self._sent if number == buffer}
+        return [n for n in range(self._peer.packet_count(buffer)) if n not in done]
+
+    def _untouched(self, buffer: int) -> bool:
+        """Nothing of it was sent, though its GO came."""
+        return buffer in self._asked() and len(self._fresh(buffer)) == self._peer.packet_count(buffer)
+
+    def _named(self, buffer: int) -> list[int]:
+        """What RESENDs for this buffer request that was not sent since, as far as the buffer has it."""
+        waiting = {n for request in self._peer.find(Kind.RESEND, buffer) for n in self._waiting(request)}
+        return sorted(n for n in waiting if n < self._peer.packet_count(buffer))
+
+    def _waiting(self, request: Message) -> set[int]:
+        return (
+            set() if request.seq in self._peer.served else set(request.packets) - self._served.get(request.seq, set())
+        )
+
+    def _serve(self, buffer: int, packets: Iterable[int]) -> None:
+        """A copy serves every request for it."""
+        for request in self._peer.find(Kind.RESEND, buffer):
+            self._served.setdefault(request.seq, set()).update(packets)
+            if not self._waiting(request):
+                self._peer.served.add(request.seq)
+
+    def choices(self, chance: random.Random) -> Iterator[Choice]:
+        peer = self._peer
+        for buffer in self._asked():
+            fresh, named = self._fresh(buffer), self._named(buffer)
+            if fresh:
+                yield Choice(Move("data", (buffer, *fresh)), 3)
+                yield Choice(Move("data", (buffer, *sorted(chance.sample(fresh, chance.randint(1, len(fresh)))))), 3)
+                yield Choice(Move("data", (buffer, *chance.sample(fresh, len(fresh)))), 1)
+            if self._untouched(buffer):
+                yield Choice(Move("data-lost", (buffer,)), 0.3)
+            if named:
+                yield Choice(Move("repair-lost", (buffer,)), 1)
+                yield Choice(Move("data", (buffer, *named)), 4)
+                yield Choice(Move("data", (buffer, chance.choice(named))), 1)
+        if peer.consecutive > self._known:
+            yield Choice(Move("ack", (peer.consecutive,)), 5)
+            yield Choice(Move("ack", (chance.randint(self._known, peer.consecutive),)), 1)
+            yield Choice(Move("carry", (peer.consecutive,)), 2)
+        if peer.consecutive:
+            yield Choice(Move("ack", (chance.randint(0, self._known),)), 0.4)
+        yield from self._common(chance)
+
+    def play(self, move: Move) -> bool:
+        peer = self._peer
+        match move.name, move.numbers:
+            case "data", (buffer, *packets) if packets and all(self._may_send(buffer, n) for n in packets):
+                self._sent |= {(buffer, n) for n in packets}
+                self._serve(buffer, packets)
+                peer.send_packets(buffer, packets)
+            case "data-lost", (buffer,) if self._untouched(buffer):
+                peer.lost_buffers.add(buffer)
+            case "repair-lost", (buffer,) if 0 <= buffer < peer.buffer_count:
+                peer.served |= {request.seq for request in peer.find(Kind.RESEND, buffer)}
+            case "ack", (number,) if 0 <= number <= peer.consecutive:
+                self._carry(number)
+                peer.null_ack(number)  # an older one comes late
+            case "carry", (number,) if self._known < number <= peer.consecutive:
+                self._carry(number)
+            case _:
+                return self._play_common(move)
+        return True
+
+    def settle(self) -> None:
+        """What was served in part is served whole: peer.finish() knows whole requests only."""
+        super().settle()
+        for buffer in self._asked():
+            if self._served and (named := self._named(buffer)):
+                self.play(Move("data", (buffer, *named)))
+
+    def behave(self) -> None:
+        peer = self._peer
+        for buffer in self._asked():
+            if numbers := self._fresh(buffer) or self._named(buffer):
+                self.play(Move("data", (buffer, *numbers)))
+        if peer.consecutive > self._known:
+            self.play(Move("ack", (peer.consecutive,)))
+
+    def _carry(self, number: int) -> None:
+        if number > self._known:
+            self._known = number
+            self._peer.withhold_ack(number)
+        if number == self._peer.consecutive:
+            self._known_us = self._peer.now_us
+
+    def situation(self) -> tuple[int, ...]:
+        peer = self._peer
+        asked = self._asked()
+        return (
+            min(len(asked), 3),
+            sum(1 for n in asked if not self._fresh(n)),
+            min(peer.consecutive - self._known, 4),
+            sum(1 for n in asked if self._named(n)),
+            min(self._to_lose, 2),
+            int(bool(peer.find(Kind.OK, peer.buffer_count - 1))),
+            int(peer.seen[-1].packet.type or 0) if peer.seen else -1,
+        )

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Generated legal peers: scripts as files, which moves are legal when, and that a fault is found and shrunk."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from netblt_conformance.cases.case import Profile
+from netblt_conformance.cases.probe import probe
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Parameters, Role
+from netblt_conformance.common.toml_file import TomlError
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.generated import copies, play, script
+from netblt_conformance.generated.play import Played
+from netblt_conformance.generated.script import Script, move
+from netblt_conformance.generated.shrunk import shrunk
+from netblt_conformance.links.sim import SimLinkFactory
+from netblt_conformance.mutants import mutants, subject
+from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Type
+
+SCRIPTS = 200
+# Two buffers of two packets each, one of them outstanding.
+TERMS = Parameters(buffer_size=96, packet_size=48, burst_size=2, burst_interval_ms=5, max_buffers=1, death_timer_s=20)
+
+
+@pytest.fixture(scope="module")
+def factory(built_library: Path) -> SimLinkFactory:
+    factory = SimLinkFactory(built_library)
+    factory.check()
+    return factory
+
+
+def profile(factory: SimLinkFactory, role: Role) -> Profile:
+    return probe(factory, role, 1)[0]
+
+
+def invented(factory: SimLinkFactory, count: int) -> list[Played]:
+    profiles = {role: profile(factory, role) for role in ALL_ROLES}
+    found, seen = [], Counter[tuple[tuple[int, ...], str]]()
+    for number in range(count):
+        chance = random.Random(f"test {number}")
+        one = script.begin(chance)
+        found.append(play.invent(one, factory, profiles[one.role], chance, seen))
+    return found
+
+
+def played(factory: SimLinkFactory, role: str, *moves: str) -> list[str]:
+    """The moves of these that were legal when their turn came."""
+    known = ROLES_BY_NAME[role]
+    one = Script(known, 1, 192, TERMS, TERMS, moves=tuple(move(text) for text in moves))
+    result = play.replay(one, factory, profile(factory, known))
+    assert result.verdict <= Verdict.WARN, result.faults
+    return [str(one) for one in result.done]
+
+
+# ---- files ----
+
+
+def test_a_script_file_keeps_everything(tmp_path: Path) -> None:
+    for number in range(50):
+        chance = random.Random(number)
+        written = script.begin(chance).with_moves((move("resend 0 1 2"), move("control")))
+        path = tmp_path / "script.toml"
+        path.write_text(written.text("a reason\nin two lines"), encoding="utf-8")
+        assert script.load(path) == written
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("layout = 1", "layout = 9", "layout"),
+        ("passive-sender", "sender", "role"),
+        ("packet_size = 48", "packet_size = 0", "packet_size"),
+        ("length = 192", "length = 0", "length"),
+        ('"control"', '"control x"', "control x"),
+        ('"control"', '""', "moves"),
+        ("openings_lost", "openings", "openings"),
+        ("seed = 1", "seed = ", "line"),
+    ],
+)
+def test_a_bad_script_file_is_refused_with_the_name_of_what_is_wrong(
+    tmp_path: Path, old: str, new: str, named: str
+) -> None:
+    text = Script(ROLES_BY_NAME["passive-sender"], 1, 192, TERMS, TERMS, moves=(move("control"),)).text()
+    assert old in text
+    path = tmp_path / "script.toml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(TomlError, match=named):
+        script.load(path)
+
+
+# ---- which moves are legal when ----
+
+WAIT = "wait 400000"
+
+
+def test_a_receiver_opens_no_more_buffers_than_agreed(factory: SimLinkFactory) -> None:
+    assert played(factory, "passive-sender", "go", "go", "control") == ["go", "control"]
+
+
+def test_a_receiver_confirms_what_is_complete_and_nothing_else(factory: SimLinkFactory) -> None:
+    assert played(factory, "passive-sender", "go", "ok 0", "control", WAIT, "ok 1", "ok 0", "ok 0") == [
+        "go",
+        "control",
+        WAIT,
+        "ok 0",
+    ]
+
+
+def test_a_receiver_requests_what_is_missing_when_a_data_timer_can_have_expired(factory: SimLinkFactory) -> None:
+    lost = ("lose 1", "go", "control", "wait 20000")
+    tried = (*lost, "resend 0 0", WAIT, "resend 0 1", "resend 1 0", "resend 0 0", "resend 0 0")
+    assert played(factory, "passive-sender", *tried) == [*lost, WAIT, "resend 0 0"]
+
+
+def test_a_receiver_sends_no_empty_control(factory: SimLinkFactory) -> None:
+    assert played(factory, "active-sender", "control", "go", "control") == ["go", "control"]
+
+
+def test_a_sender_sends_each_packet_of_a_buffer_with_a_go_once(factory: SimLinkFactory) -> None:
+    tried = ("data 0 0", WAIT, "data 1 0", "data 0 0", "data 0 0", "data 0 2", "data 0 1")
+    assert played(factory, "passive-receiver", *tried) == [WAIT, "data 0 0", "data 0 1"]
+
+
+def test_a_sender_retransmits_what_is_requested_once_for_each_request(factory: SimLinkFactory) -> None:
+    first = (WAIT, "data 0 1", "ack 1", "wait 1200000", "wait 1200000")
+    assert played(factory, "passive-receiver", *first, "data 0 0", "data 0 0") == [*first, "data 0 0"]
+
+
+def test_a_sender_acknowledges_only_what_came(factory: SimLinkFactory) -> None:
+    assert played(factory, "passive-receiver", "ack 1", WAIT, "ack 2", "carry 0", "carry 1", "carry 1") == [
+        WAIT,
+        "carry 1",
+    ]
+
+
+def test_the_tester_waits_no_longer_than_its_death_timer_allows(factory: SimLinkFactory) -> None:
+    assert played(factory, "passive-receiver", "wait 100000000", "wait 0", "nonsense", "lose") == []
+
+
+def test_nobody_leaves_when_all_data_were_sent(factory: SimLinkFactory) -> None:
+    every = (WAIT, "data 0 0 1", "ack 1", WAIT, "ack 3", WAIT, "data 1 0 1")
+    done = played(factory, "passive-receiver", *every, "abort")
+    assert done[-1] == "data 1 0 1"
+
+
+def test_a_damaged_copy_differs_where_a_checksum_covers_it() -> None:
+    data = bytes((0, 0, 0, Type.DATA, *range(60)))
+    for bit in range(600):
+        changed = copies.flipped(data, bit, data_summed=False)
+        [at] = [n for n in range(len(data)) if changed[n] != data[n]]
+        assert at < DATA_HEADER_BYTES, "beyond the header nothing shows it"
+    assert {copies.flipped(data, bit, data_summed=True) for bit in range(8 * len(data))} == {
+        copies.flipped(data, bit, data_summed=True) for bit in range(16 * len(data))
+    }
+
+
+def test_a_copy_has_the_identification_of_its_original(factory: SimLinkFactory) -> None:
+    role = ROLES_BY_NAME["passive-sender"]
+    one = Script(role, 1, 192, TERMS, TERMS, moves=(move("go"), move("control"), move("again 0")))
+    sent = [frame for frame in play.replay(one, factory, profile(factory, role)).capture.frames if frame.sent]
+    [copy] = [frame for frame in sent if frame.comments and "again" in "".join(frame.comments)]
+    assert [frame.packet for frame in sent].count(copy.packet) == 2
+
+
+# ---- whole scripts ----
+
+
+def test_the_reference_fails_no_generated_script(factory: SimLinkFactory) -> None:
+    found = invented(factory, SCRIPTS)
+    assert [(number, one.faults) for number, one in enumerate(found) if one.faults] == []
+    names = {str(one).split()[0] for result in found for one in result.done}
+    assert names >= {"go", "ok", "resend", "control", "data", "ack", "carry", "lose", "again", "damaged", "cut", "wait"}
+    assert {result.script.role for result in found} == set(ALL_ROLES)
+
+
+def test_the_same_seed_gives_the_same_packets_and_so_does_the_script(factory: SimLinkFactory) -> None:
+    first, second = invented(factory, 20), invented(factory, 20)
+    assert [one.script for one in first] == [one.script for one in second]
+    for one, other in zip(first, second, strict=True):
+        assert one.capture.frames == other.capture.frames
+        again = play.replay(one.script, factory, profile(factory, one.script.role))
+        packets = [frame.packet for frame in one.capture.frames]
+        assert [frame.packet for frame in again.capture.frames] == packets
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
+    """A receiver whose CONTROLs hold only what is new."""
+    del built_library
+    folder = tmp_path_factory.mktemp("wrong")
+    [mutant] = [one for one in mutants.load(paths.mutants()) if one.name == "only-new-messages"]
+    mutants.apply(mutant, paths.core(), folder / "core")
+    subject.iut_builder().build_iut(folder / "core", folder / "wrong.so", cache=folder)
+    factory = SimLinkFactory(folder / "wrong.so")
+    factory.check()
+    return factory
+
+
+def test_a_planted_fault_is_found_and_its_script_shrunk(wrong: SimLinkFactory, factory: SimLinkFactory) -> None:
+    found = next(one for one in invented(wrong, SCRIPTS) if "CTRL-04" in one.kinds)
+    role = found.script.role
+    known = profile(wrong, role)
+    small = shrunk(found.script, lambda one: "CTRL-04" in play.replay(one, wrong, known).kinds)
+    assert "CTRL-04" in play.replay(small, wrong, known).kinds
+    assert len(small.moves) < len(found.script.moves)
+    for number in range(len(small.moves)):
+        less = small.with_moves(small.moves[:number] + small.moves[number + 1 :])
+        assert "CTRL-04" not in play.replay(less, wrong, known).kinds, "one move can be left out"
+    assert not play.replay(small, factory, profile(factory, role)).faults, "the reference fails it too"

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The scripted peers, without an implementation: what they request and send at the end of a transfer."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from netblt_conformance.packets.packets import Kind, Message
+from netblt_conformance.peer.receiver import ReceivedBuffer, ReceiverPeer
+from netblt_conformance.peer.sender import SenderPeer
+
+
+def receiver(last_buffer: int | None) -> ReceiverPeer:
+    """A receiver that waits for buffers 0 and 1, with all sending left out."""
+    peer = ReceiverPeer.__new__(ReceiverPeer)
+    peer.first_buffer, peer.next_seq, peer.queue, peer.last_buffer = 0, 1, [], last_buffer
+    peer.buffers, peer.offer = {0: ReceivedBuffer(), 1: ReceivedBuffer()}, None
+    peer.agreed = cast("Any", SimpleNamespace(packets_per_buffer=2))
+    peer.send_control = lambda messages=None: 0  # type: ignore[method-assign]
+    return peer
+
+
+def requested(peer: ReceiverPeer) -> list[int]:
+    peer._recover(confirmed=set())
+    return [message.buffer for message in peer.queue if message.kind is Kind.RESEND]
+
+
+def test_a_receiver_requests_nothing_beyond_the_last_buffer() -> None:
+    assert requested(receiver(last_buffer=None)) == [0, 1]
+    assert requested(receiver(last_buffer=0)) == [0]
+
+
+def test_a_sender_serves_no_request_that_counts_as_served() -> None:
+    peer = SenderPeer.__new__(SenderPeer)
+    peer._gos, peer._of_buffer, peer.served = [0], {}, {3}
+    found = [peer._is_served(Message(Kind.RESEND, seq, 0, packets=(0,))) for seq in (3, 4)]
+    assert found == [True, False]
