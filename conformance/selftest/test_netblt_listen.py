@@ -186,7 +186,7 @@ class TestNames:
     def test_what_may_not_be_stored_is_refused(
         self, udp_lab: Lab, root: Path, tmp_path: Path, name: str, words: str
     ) -> None:
-        """What has a name that may be used shows only when the peer has told what it is: it may be the same."""
+        """What has a name that may be used shows only when the peer has sent what it is: it may be the same."""
         before = make_file(root / "there", 10).read_bytes()
         (root / "outer").symlink_to("..")
         (root / "out").symlink_to("../new")

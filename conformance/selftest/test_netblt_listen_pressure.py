@@ -206,7 +206,7 @@ class TestDisks:
         silent = store(udp_lab, source, "file", *SLOW)
         server.wait_until(lambda: has_received(server), "data has arrived")
         silent.popen.kill()
-        address = udp_lab.there.address  # another host, which cannot be the one that fell silent
+        address = udp_lab.there.address  # another host, which cannot be the one that was killed
         early = udp_lab.start(udp_lab.there, "send", source, address, "--client-string", "file", "--bind", address)
         if udp_lab.here.address != address:
             assert early.wait() == UNREACHABLE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`netblt listen` and peers whose tree transfers are not what they should be: nothing outside DIR is touched."""
+"""`netblt listen` and peers whose tree transfers are not what they should be: nothing outside DIR is changed."""
 
 from __future__ import annotations
 

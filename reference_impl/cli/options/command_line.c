@@ -215,8 +215,8 @@ static const char *const usages[COMMANDS] = {
     [COMMAND_RECV] = "  netblt recv [DEST] HOST        fetch from HOST, where netblt send --passive or\n"
                      "                                 netblt listen waits\n"
                      "  netblt recv DEST --passive     wait for one peer and store its data in DEST\n",
-    [COMMAND_LISTEN] = "  netblt listen --root DIR       send files and directories of DIR and store them\n"
-                       "                                 in it, for many peers\n",
+    [COMMAND_LISTEN] = "  netblt listen --root DIR       send files and directories of DIR and store\n"
+                       "                                 them in it, for many peers\n",
     [COMMAND_PERF] = "  netblt perf HOST               measure from memory to memory, with netblt perf\n"
                      "                                 --passive at HOST\n"
                      "  netblt perf --passive          wait for measurements, any number of them\n",

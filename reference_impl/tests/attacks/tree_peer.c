@@ -4,8 +4,9 @@
  *     tree_peer send ADDRESS UDP_PORT CLIENT_STRING <DATA
  *     tree_peer recv ADDRESS UDP_PORT CLIENT_STRING >DATA
  *
- * It takes part in the protocol as `netblt` does and knows nothing of trees, so that a test can give the other end data
- * that no `netblt` would send. The last line on stderr is the result and the reason; the exit code is 0 for "done". */
+ * It takes part in the protocol as `netblt` does and knows nothing of trees, so that a test can give the remote end
+ * data that no `netblt` would send. The last line on stderr is the result and the reason; the exit code is 0 for
+ * "done". */
 #include <arpa/inet.h>
 #include <netblt/netblt.h>
 #include <poll.h>
@@ -188,7 +189,7 @@ static bool open_connection(netblt_endpoint *endpoint, const netblt_path *path, 
 
 int main(int argc, char **argv)
 {
-    const netblt_path path = {.local.length = 0}; /* one connected socket: nothing to tell peers apart by */
+    const netblt_path path = {.local.length = 0}; /* one connected socket: all packets are of one peer */
     struct peer self = {.result = NETBLT_UNREACHABLE};
     bool sends = argc == 5 && strcmp(argv[1], "send") == 0;
     int fd = argc == 5 ? connect_to(argv[2], argv[3]) : -1;
@@ -203,7 +204,7 @@ int main(int argc, char **argv)
         wait_and_receive(endpoint, fd, &path);
         netblt_timeout(endpoint, now_us());
     }
-    send_packets(endpoint, fd); /* the last words; no network here loses them, so nothing has to be repeated */
+    send_packets(endpoint, fd); /* no network here loses them, so nothing has to be repeated */
     netblt_endpoint_free(endpoint);
     free(self.bytes);
     return self.result == NETBLT_DONE ? 0 : 1;
