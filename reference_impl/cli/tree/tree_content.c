@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- helpers --------------------------------------------------------------------------------------------------- */
+/* ---- what the parts share ---------------------------------------------------------------------------------------- */
 
 int tree_content_fail(const tree_content *content, uint32_t entry, const char *why, netblt_failure *failure)
 {

@@ -23,9 +23,9 @@ struct tree_reader {
     uint64_t at; /* bytes of the part that were read */
     atomic_bool stopped;
 
-    uint32_t entry; /* the file that is open, or was; NO_ENTRY before the first one */
-    int fd;         /* -1: none */
-    uint64_t piece; /* in `bytes_of_piece` or delivered directly; NO_PIECE: none */
+    uint32_t entry;                 /* the file that is open, or was; NO_ENTRY before the first one */
+    int fd;                         /* -1: none */
+    uint64_t piece;                 /* in `bytes_of_piece` or delivered directly; NO_PIECE: none */
     uint8_t hash[PIECE_HASH_BYTES]; /* of that piece */
     uint8_t bytes_of_piece[PIECE_BYTES];
     uint8_t zeros[PIECE_BYTES]; /* what a hole reads as */
