@@ -46,7 +46,7 @@ static int claim(lookup *one, uint64_t bytes, netblt_failure *failure)
         return 0;
     }
     if (!list_claim_more(&one->claim, bytes + CLAIM_STEP_BYTES))
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory for the list of files: later");
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "not enough memory: later");
     one->claimed_ahead += CLAIM_STEP_BYTES;
     return 0;
 }
@@ -68,8 +68,7 @@ static int keep(void *context, const manifest_entry *entry, netblt_failure *fail
 static const char *claim_manifest(void *context, uint64_t bytes)
 {
     lookup *one = context;
-    return list_claim_more(&one->claim, bytes * DECODED_FACTOR) ? NULL
-                                                                : "not enough memory for the list of files: later";
+    return list_claim_more(&one->claim, bytes * DECODED_FACTOR) ? NULL : "not enough memory: later";
 }
 
 /* tree_store_how.check: what was stored may have come before these rules. */
