@@ -243,7 +243,7 @@ lookup_sizes lookup_get_sizes(const lookup *one)
         return sizes;
     for (uint32_t i = 0; i < one->all_entries->count; i++) {
         sizes.files += one->all_entries->entries[i].kind == ENTRY_FILE;
-        sizes.bytes += one->all_entries->entries[i].size;
+        sizes.bytes += manifest_data_bytes(&one->all_entries->entries[i]);
     }
     sizes.missing_bytes = layout_file_bytes(one->content);
     return sizes;

@@ -58,7 +58,7 @@ static void count_files(const manifest *all, uint32_t *files, uint64_t *bytes)
     *bytes = 0;
     for (uint32_t i = 0; i < all->count; i++) {
         *files += all->entries[i].kind == ENTRY_FILE;
-        *bytes += all->entries[i].size;
+        *bytes += manifest_data_bytes(&all->entries[i]);
     }
 }
 

@@ -121,6 +121,16 @@ static manifest *make_tree(void)
     return all;
 }
 
+static void holes_are_nothing_to_send(void)
+{
+    hole holes[] = {{1, 2}, {4, 2}}; /* the second one ends with the file, in the midst of a piece */
+    manifest_entry sparse = file_entry("sparse", 5 * PIECE_BYTES + 7);
+    CHECK_EQUAL(manifest_data_bytes(&sparse), 5 * PIECE_BYTES + 7);
+    sparse.holes = holes;
+    sparse.hole_count = 2;
+    CHECK_EQUAL(manifest_data_bytes(&sparse), 2 * PIECE_BYTES);
+}
+
 static void a_manifest_is_put_in_order_and_comes_back_as_it_was(void)
 {
     static const char *const order[] = {"top", "top/sub", "top/sub/link", "top/sub/sparse", "top/sub.c"};
@@ -536,6 +546,7 @@ int main(void)
     RUN(a_header_comes_back_as_it_was);
     RUN(a_header_with_any_damaged_bit_is_refused);
     RUN(a_header_that_contradicts_itself_is_refused);
+    RUN(holes_are_nothing_to_send);
     RUN(a_manifest_is_put_in_order_and_comes_back_as_it_was);
     RUN(a_manifest_has_the_documented_bytes);
     RUN(paths_that_lead_elsewhere_are_refused);

@@ -245,3 +245,14 @@ manifest *manifest_decode(const uint8_t *bytes, uint64_t length, netblt_failure 
     manifest_free(all);
     return NULL;
 }
+
+uint64_t manifest_data_bytes(const manifest_entry *entry)
+{
+    uint64_t bytes = entry->size;
+    for (uint32_t i = 0; i < entry->hole_count; i++) {
+        uint64_t begin = entry->holes[i].first * PIECE_BYTES;
+        uint64_t end = begin + entry->holes[i].count * PIECE_BYTES;
+        bytes -= (end < entry->size ? end : entry->size) - begin;
+    }
+    return bytes;
+}

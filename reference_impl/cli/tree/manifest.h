@@ -62,6 +62,8 @@ manifest *manifest_decode(const uint8_t *bytes, uint64_t length, netblt_failure 
 /* manifest_check.c: the rules of docs/tree-transfer.md for entries that are in their order. 0, or -1 with *failure,
  * which names the entry. */
 int manifest_check(const manifest *all, netblt_failure *failure);
+/* Bytes of a file that lie in no hole: what there is to send of it. 0 for what is no file. */
+uint64_t manifest_data_bytes(const manifest_entry *entry);
 /* NULL when the path may be used, else why not. */
 const char *manifest_check_path(const char *path);
 /* Of two paths: below, equal to or above 0 when `one` comes before, is, or comes after `other` in a manifest. */
