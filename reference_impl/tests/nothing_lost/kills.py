@@ -153,6 +153,7 @@ class Round:
             self.result.problems.append(str(problem))
         finally:
             ends.end()
+            self.result.problems += ends.crashes
             self.result.outputs = ends.outputs[-8:]
         return self.result
 

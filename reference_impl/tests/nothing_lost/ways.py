@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from field import Program
 HOST = "127.0.0.1"
 DEATH_TIMER_S = 2
 BUFFER_BYTES = 65536
+SANITIZER_WORDS = ("Sanitizer: ", "runtime error: ")
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,8 @@ class Ends:
         self.active = "sender" if job.way.passive == "receiver" else "receiver"
         self.programs: dict[str, Program] = {}
         self.outputs: list[str] = []
+        self.crashes: list[str] = []
+        self._killed: set[str] = set()
 
     def running(self, role: str) -> bool:
         return role in self.programs and self.programs[role].running
@@ -102,19 +104,18 @@ class Ends:
 
     def _forget(self, role: str) -> None:
         if program := self.programs.pop(role, None):
+            by_signal = program.process.returncode < 0 and role not in self._killed
+            if by_signal or any(words in program.words for words in SANITIZER_WORDS):
+                self.crashes.append(f"{role} crashed: {program.process.returncode}: {program.words[-2000:]}")
+            self._killed.discard(role)
             self.outputs.append(f"{role}: {program.process.returncode}: {program.last_error}")
             program.out.unlink()
             program.err.unlink()
 
     def kill(self, role: str) -> None:
-        if role in self.programs:
-            self.programs[role].end()
-
-    def interrupt(self, role: str) -> None:
-        """Asks for an orderly end."""
         if self.running(role):
-            self.programs[role].process.send_signal(signal.SIGTERM)
-            self.programs[role].result()
+            self._killed.add(role)
+            self.programs[role].end()
 
     def status(self, role: str) -> int | None:
         return self.programs[role].process.poll()
