@@ -17,7 +17,7 @@ def receiver(last_buffer: int | None) -> ReceiverPeer:
     peer.first_buffer, peer.next_seq, peer.queue, peer.last_buffer = 0, 1, [], last_buffer
     peer.buffers, peer.offer = {0: ReceivedBuffer(), 1: ReceivedBuffer()}, None
     peer.agreed = cast("Any", SimpleNamespace(packets_per_buffer=2))
-    peer.send_control = lambda messages=None: 0  # type: ignore[method-assign]
+    peer.send_control = lambda _messages=None: 0  # type: ignore[method-assign]
     return peer
 
 
