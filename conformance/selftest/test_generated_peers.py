@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.cases.case import Profile
@@ -17,10 +18,15 @@ from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import copies, play, script
 from netblt_conformance.generated.play import Played
 from netblt_conformance.generated.script import Script, move
+from netblt_conformance.generated.second import Merged, violations
 from netblt_conformance.generated.shrunk import shrunk
+from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Type
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command, Outcome
 
 SCRIPTS = 200
 # Two buffers of two packets each, one of them outstanding.
@@ -212,3 +218,96 @@ def test_a_planted_fault_is_found_and_its_script_shrunk(wrong: SimLinkFactory, f
         less = small.with_moves(small.moves[:number] + small.moves[number + 1 :])
         assert "CTRL-04" not in play.replay(less, wrong, known).kinds, "one move can be left out"
     assert not play.replay(small, factory, profile(factory, role)).faults, "the reference fails it too"
+
+
+# ---- the commands ----
+
+
+@pytest.fixture(scope="module")
+def crashing(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> Path:
+    """A library that crashes when a RESEND has to be made."""
+    del built_library
+    folder = tmp_path_factory.mktemp("crashing")
+    mutants.copy(paths.core(), folder / "core")
+    source = mutants.source_file(folder / "core", "receiver_timers.c")
+    text = source.read_text(encoding="utf-8")
+    assert text.count("resends_sent++;") == 1
+    source.write_text(text.replace("resends_sent++;", "resends_sent++; __builtin_trap();"), encoding="utf-8")
+    subject.iut_builder().build_iut(folder / "core", folder / "crashing.so", cache=folder)
+    return folder / "crashing.so"
+
+
+def without_seconds(done: Outcome) -> str:
+    return done.output.rpartition(",")[0]
+
+
+def test_the_number_of_processes_changes_nothing(command: Command, built_library: Path, tmp_path: Path) -> None:
+    del built_library
+    words = ("generate", "--count", "120", "--seed", "3", "--output", str(tmp_path))
+    one, two = command(*words, "-j", "1"), command(*words, "-j", "2")
+    assert (one.status, two.status) == (0, 0), one.output + one.errors
+    assert without_seconds(one) == without_seconds(two)
+    assert "120 scripts" in one.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_crash_is_the_failure_of_its_script_which_can_be_played(
+    command: Command, crashing: Path, tmp_path: Path
+) -> None:
+    library = ("--iut-library", str(crashing))
+    done = command(
+        "generate",
+        "--count",
+        "100",
+        "--role",
+        "passive-receiver",
+        "--output",
+        str(tmp_path),
+        "--no-dissector",
+        *library,
+    )
+    assert done.status == 1, done.output + done.errors
+    [path] = sorted(tmp_path.glob("script.*.toml"))
+    assert "the implementation crashed with SIG" in path.read_text(encoding="utf-8")
+    assert len(script.load(path).moves) <= 3, "a buffer of which something is missing suffices"
+    assert command("play", str(path), "--no-dissector", *library).status == 1
+    assert command("play", str(path)).status == 0, "the reference passes it"
+
+
+def test_a_failing_script_is_written_with_its_capture_and_fails_again(
+    command: Command, wrong: SimLinkFactory, tmp_path: Path
+) -> None:
+    library = ("--iut-library", str(wrong.subject))
+    done = command("generate", "--count", "10", "--role", "active-receiver", "--output", str(tmp_path), *library)
+    assert done.status == 1, done.output + done.errors
+    files = sorted(tmp_path.glob("script.*.toml"))
+    assert files
+    assert all(path.with_suffix(".pcapng").stat().st_size > 500 for path in files)
+    again = command("play", *map(str, files), *library)
+    assert again.status == 1
+    assert "CTRL-04" in again.output
+
+
+def test_the_plugin_judges_each_script_of_a_merged_capture_by_itself(wrong: SimLinkFactory, tmp_path: Path) -> None:
+    merged, expected = Merged(), set()
+    for number, one in enumerate(invented(wrong, 40)):
+        merged.add(number, one.script, one.capture)
+        expected |= {number} if "CTRL-04" in one.kinds else set()
+    merged.save(tmp_path / "block")
+    with Tshark() as tshark:
+        found = list(violations(tshark, tmp_path / "block"))
+    seen = {one.number for one in found if one.by_implementation and one.finding.requirement == "CTRL-04"}
+    assert seen
+    assert seen <= expected
+    assert not [one for one in found if one.by_generator]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_generated_peers_need_virtual_time(command: Command, tmp_path: Path) -> None:
+    done = command("generate", "--adapter", str(paths.adapters() / "reference.toml"), "--output", str(tmp_path))
+    assert done.status == 2
+    assert "virtual time" in done.errors
+    bad = tmp_path / "bad.toml"
+    bad.write_text("layout = 2\n", encoding="utf-8")
+    done = command("play", str(bad))
+    assert (done.status, "layout" in done.errors) == (2, True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,13 +12,18 @@ from netblt_conformance.peer.receiver import ReceivedBuffer, ReceiverPeer
 from netblt_conformance.peer.sender import SenderPeer
 
 
+def _sends_nothing(messages: Iterable[Message] | None = None) -> int:
+    del messages
+    return 0
+
+
 def receiver(last_buffer: int | None) -> ReceiverPeer:
     """A receiver that waits for buffers 0 and 1, with all sending left out."""
     peer = ReceiverPeer.__new__(ReceiverPeer)
     peer.first_buffer, peer.next_seq, peer.queue, peer.last_buffer = 0, 1, [], last_buffer
     peer.buffers, peer.offer = {0: ReceivedBuffer(), 1: ReceivedBuffer()}, None
     peer.agreed = cast("Any", SimpleNamespace(packets_per_buffer=2))
-    peer.send_control = lambda _messages=None: 0  # type: ignore[method-assign]
+    peer.send_control = _sends_nothing  # type: ignore[method-assign]
     return peer
 
 

@@ -72,6 +72,16 @@ COMMANDS = {
         "commands.options:shrink_options",
         "sweep.commands:command_shrink",
     ),
+    "generate": Command(
+        "play legal peers and networks that are chosen at random",
+        "generated.command:generate_options",
+        "generated.command:command_generate",
+    ),
+    "play": Command(
+        "play scripts again (files that generate wrote)",
+        "generated.command:play_options",
+        "generated.command:command_play",
+    ),
     "mutants": Command(
         "prove that wrong implementations are caught",
         "commands.options:mutants_options",

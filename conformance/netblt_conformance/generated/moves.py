@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tester may do at a moment, as a legal peer behind a network that loses, delays, reorders, copies and damages
+"""What the tester may do at a moment, as a legal peer across a network that loses, delays, reorders, copies and damages
 packets. Peer and network are one: the implementation cannot distinguish a packet that was lost from one that was never
 sent. What both roles share is here; receiving.py and sending.py have the rest."""
 
@@ -102,7 +102,7 @@ class Player(ABC):
 
     @abstractmethod
     def behave(self) -> None:
-        """Does all that is due, as a peer behind a good network."""
+        """Does all that is due, as a peer across a network that loses nothing."""
 
     def _recent(self, back: int) -> int:
         """The frame of one of the tester's last packets."""

@@ -60,8 +60,7 @@ class Played:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """What failed, in words that are alike for the same fault: the requirements, or the cause where none is
-        known."""
+        """What failed, the same for the same fault: the requirements, or the cause where none is known."""
         return frozenset(requirement or str(one.cause) for requirement, one in self.faults)
 
 
@@ -71,8 +70,20 @@ def replay(script: Script, factory: LinkFactory, profile: Profile) -> Played:
     return _run(script, factory, profile, lambda _player: next(moves, None))
 
 
-def invent(script: Script, factory: LinkFactory, profile: Profile, chance: random.Random, seen: Seen) -> Played:
-    """Chooses moves at random. What was done seldom in a situation, as counted in `seen`, is wanted more."""
+def _not_noted(_move: Move) -> None:
+    """Moves are not wanted before the script has ended."""
+
+
+def invent(
+    script: Script,
+    factory: LinkFactory,
+    profile: Profile,
+    chance: random.Random,
+    seen: Seen,
+    note: Callable[[Move], None] = _not_noted,
+) -> Played:
+    """Chooses moves at random. What was done seldom in a situation, as counted in `seen`, is wanted more. `note` gets
+    each move before it is made: the implementation may crash in it."""
     left = chance.randint(*_MOVES)
 
     def choose(player: Player) -> Move | None:
@@ -85,6 +96,7 @@ def invent(script: Script, factory: LinkFactory, profile: Profile, chance: rando
         weights = [one.weight / (1 + seen[state, one.move.name]) ** 0.5 for one in choices]
         chosen = chance.choices(choices, weights)[0].move
         seen[state, chosen.name] += 1
+        note(chosen)
         return chosen
 
     return _run(script, factory, profile, choose)
@@ -145,7 +157,7 @@ def _connect(case: Case, script: Script) -> Player:
 
 
 def _open(peer: Peer, script: Script) -> None:
-    """Opens the connection when the network has lost what the script says."""
+    """Opens the connection when the network has lost what the script states."""
     for _ in range(script.openings_lost):
         if script.role.active:
             peer.await_open()
@@ -177,7 +189,7 @@ def _end(case: Case, player: Player) -> None:
         if peer.queue:
             peer.send_control()
         for number in player.lost:
-            peer.buffer(number - peer.first_buffer)  # of which perhaps nothing came: it is asked for
+            peer.buffer(number - peer.first_buffer)  # of which perhaps nothing came: it is requested
         peer.finish()
         peer.expect_success()
     else:

@@ -58,7 +58,7 @@ class ReceivingPlayer(Player):
         waits = exists and number in self._gone and number not in self._confirmed and not peer.buffer(number).complete
         name = peer.first_buffer + number
         open_ = {message.kind for message in peer.queue if message.buffer == name}
-        # One request at a time (RESEND-06), and none before the GO was heard of (TIMER-04).
+        # One request at a time (RESEND-06), and none before the GO was received (TIMER-04).
         served = Kind.RESEND not in open_ and (Kind.GO not in open_ or bool(peer.buffer(number).packets))
         return waits and served and peer.now_us - since_us >= quiet_us
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +77,7 @@ class Script:
 
 
 def values(end: Parameters) -> dict[str, Any]:
-    """What a script says of an end."""
+    """What a script states of an end."""
     return {key: getattr(end, key) for key in _KEYS}
 
 
@@ -175,7 +176,15 @@ class _File(Table):
 
 def load(path: Path) -> Script:
     """TomlError names every mistake."""
-    file = toml_file.read(path, _File)
+    return _script(toml_file.read(path, _File))
+
+
+def from_text(text: str) -> Script:
+    """The script that `Script.text()` wrote."""
+    return _script(_File.model_validate(tomllib.loads(text)))
+
+
+def _script(file: _File) -> Script:
     iut, own = (Parameters(**{key: getattr(end, key) for key in _KEYS}) for end in (file.iut, file.own))
     return Script(
         ROLES_BY_NAME[file.role],

@@ -11,7 +11,7 @@ from netblt_conformance.generated.script import Move, Script
 from netblt_conformance.packets.packets import Kind, Message
 from netblt_conformance.peer import SenderPeer
 
-# An end whose CONTROLs nobody acknowledges gives up when its death timer expires (CTRL-10, TIMER-10): the tester
+# An end whose CONTROLs are not acknowledged gives up when its death timer expires (CTRL-10, TIMER-10): the tester
 # acknowledges within this share of it.
 _PATIENCE_SHARE = 0.3
 

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Plays scripts in child processes, many at a time. A crash or a hang of the implementation is the failure of the
+script that caused it; the others go on in a fresh child.
+
+Scripts are invented in blocks. Inside a block the choice of moves is guided by what the scripts before have done; each
+block begins with no knowledge. So the scripts depend on the seed and on the implementation only, never on the number of
+processes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from netblt_conformance.cases.case import Profile
+from netblt_conformance.cases.probe import probe
+from netblt_conformance.common import wording
+from netblt_conformance.common.child import Child, Emit, Event, end_all, reporting
+from netblt_conformance.common.errors import HarnessError
+from netblt_conformance.common.model import Role
+from netblt_conformance.common.verdicts import Cause
+from netblt_conformance.common.words import last_lines
+from netblt_conformance.generated import play
+from netblt_conformance.generated.play import Played, Seen
+from netblt_conformance.generated.script import Move, Script, begin, from_text, move
+from netblt_conformance.generated.second import Merged
+from netblt_conformance.links.base import LinkFactory
+
+BLOCK_SCRIPTS = 100
+# Real time after which one script, which takes some milliseconds, counts as hung.
+SCRIPT_LIMIT_S = 30.0
+# Crashes and hangs of one block after which the rest of it is left alone: it would show nothing new.
+BREAKS_MAX = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What is played."""
+
+    factory: LinkFactory
+    roles: tuple[Role, ...]
+    seed: int
+    dissector: bool = True
+    first_only: bool = False  # a block ends at its first failure
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One script that failed. `kinds`: see Played.kinds; `reasons`: one sentence for each fault."""
+
+    number: int
+    script: Script
+    kinds: frozenset[str]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Scripts with these numbers, and where their captures go (Merged.save)."""
+
+    numbers: range
+    stem: Path
+    texts: dict[int, str] = field(default_factory=dict)  # of the scripts that were played to their end
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was played so far."""
+
+    scripts: int = 0
+    moves: int = 0
+    not_supported: int = 0
+    states: set[int] = field(default_factory=set)  # pairs of situation and move that came about, as hashes
+
+
+class _Profiles:
+    """Wire conventions of the implementation, detected when a role is first played."""
+
+    def __init__(self, factory: LinkFactory, seed: int) -> None:
+        self._factory = factory
+        self._seed = seed
+        self._known: dict[Role, Profile] = {}
+
+    def of(self, role: Role) -> Profile:
+        if role not in self._known:
+            self._known[role] = probe(self._factory, role, self._seed)[0]
+        return self._known[role]
+
+
+def _reasons(played: Played) -> list[str]:
+    return [f"{requirement or 'outcome'}: {wording.judgement(one)}" for requirement, one in played.faults]
+
+
+class _BlockChild(Child):
+    """Invents and plays the scripts of a block, from one on."""
+
+    def __init__(self, campaign: Campaign, block: Block, first: int, breaks: int = 0) -> None:
+        self._campaign = campaign
+        self.block = block
+        self._first = first
+        self.breaks = breaks  # crashes and hangs of this block so far
+        self.number = first  # script that it is at
+        self.text = ""  # of this script, without its moves
+        self.moves: list[Move] = []  # so far
+        self.done = False
+        self.trace = ""  # the exception that ended it
+        super().__init__(SCRIPT_LIMIT_S)
+        self.began()
+
+    def work(self, emit: Emit) -> None:
+        campaign, merged, seen = self._campaign, Merged(), Seen()
+        profiles = _Profiles(campaign.factory, campaign.seed)
+        for number in range(self._first, self.block.numbers.stop):
+            chance = random.Random(f"{campaign.seed} {number}")
+            one = begin(chance, campaign.roles)
+            emit({"event": "at", "number": number, "script": one.text()})
+            played = play.invent(
+                one,
+                campaign.factory,
+                profiles.of(one.role),
+                chance,
+                seen,
+                lambda m: emit({"event": "move", "m": str(m)}),
+            )
+            emit(_ran(number, played))
+            if played.supported and campaign.dissector:
+                merged.add(number, played.script, played.capture)
+            if played.faults and campaign.first_only:
+                break
+        merged.save(self.block.stem.with_name(f"{self.block.stem.name}.{self._first}"))
+        emit({"event": "done", "states": sorted(hash_of(state, name) for state, name in seen)})
+
+
+def _ran(number: int, played: Played) -> Event:
+    return {
+        "event": "ran",
+        "number": number,
+        "script": played.script.text(),
+        "moves": len(played.done),
+        "supported": played.supported,
+        "kinds": sorted(played.kinds),
+        "reasons": _reasons(played),
+    }
+
+
+def hash_of(state: tuple[int, ...], name: str) -> int:
+    """The same in each process, which hash() of a string is not."""
+    return random.Random(f"{state} {name}").getrandbits(48)
+
+
+class Pool:
+    """At most `jobs` children at a time. `on_failure` gets each script that failed, `on_progress` is called now and
+    then, `on_block` gets each block that has ended, whose captures are complete."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        jobs: int,
+        on_failure: Callable[[Failure], None],
+        on_progress: Callable[[Counts], None],
+        on_block: Callable[[Block], None],
+    ) -> None:
+        self.counts = Counts()
+        self._campaign = campaign
+        self._jobs = jobs
+        self._on_failure = on_failure
+        self._on_progress = on_progress
+        self._on_block = on_block
+
+    def run(self, blocks: Iterator[Block]) -> None:
+        """HarnessError when a child fails by itself."""
+        children: list[_BlockChild] = []
+        try:
+            while True:
+                while len(children) < self._jobs and (block := next(blocks, None)) is not None:
+                    children.append(_BlockChild(self._campaign, block, block.numbers.start))
+                if not children:
+                    return
+                for child in reporting(children):
+                    if self._serve(child):
+                        continue
+                    children.remove(child)
+                    again = self._after(child)
+                    if again is not None:
+                        children.append(again)
+                    else:
+                        self._on_block(child.block)
+        except BaseException:
+            end_all(children)
+            raise
+
+    def _serve(self, child: _BlockChild) -> bool:
+        """Takes what a child reports; False when it has exited."""
+        events = child.events()
+        if events is None:
+            return False
+        for event in events:
+            self._take(child, event)
+        self._on_progress(self.counts)
+        return True
+
+    def _take(self, child: _BlockChild, event: Event) -> None:
+        counts = self.counts
+        match event["event"]:
+            case "at":
+                child.number, child.text, child.moves = event["number"], event["script"], []
+                child.began()
+            case "move":
+                child.moves.append(move(event["m"]))
+            case "ran":
+                counts.scripts += 1
+                counts.moves += event["moves"]
+                counts.not_supported += not event["supported"]
+                child.block.texts[event["number"]] = event["script"]
+                if event["kinds"]:
+                    kinds, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
+                    self._on_failure(Failure(event["number"], from_text(event["script"]), kinds, reasons))
+            case "done":
+                child.done = True
+                counts.states.update(event["states"])
+            case "trace":
+                child.trace = event["what"]
+
+    def _after(self, child: _BlockChild) -> _BlockChild | None:
+        """A child that ended early broke in the script it was at; the rest of its block is another child's."""
+        ended = child.reap()
+        if child.done:
+            return None
+        fault = ended.fault("the script", child.limit_s)
+        if fault is None or not child.text:
+            raise HarnessError(child.trace or last_lines(ended.errors) or f"a child ended with exit code {ended.code}")
+        script = from_text(child.text).with_moves(tuple(child.moves))
+        self.counts.scripts += 1
+        self._on_failure(Failure(child.number, script, CRASHES, (f"the implementation {fault}",)))
+        rest, breaks = child.number + 1, child.breaks + 1
+        if rest == child.block.numbers.stop or breaks == BREAKS_MAX or self._campaign.first_only:
+            return None
+        return _BlockChild(self._campaign, child.block, rest, breaks)
+
+
+CRASHES = frozenset({str(Cause.CRASH)})
+
+
+# ---- one script ----
+
+
+class _OnceChild(Child):
+    """Plays one script and writes its capture."""
+
+    def __init__(self, factory: LinkFactory, script: Script, capture: Path) -> None:
+        self._factory = factory
+        self._script = script
+        self._capture = capture
+        super().__init__(SCRIPT_LIMIT_S)
+        self.began()
+
+    def work(self, emit: Emit) -> None:
+        profile = probe(self._factory, self._script.role, self._script.seed)[0]
+        played = play.replay(self._script, self._factory, profile)
+        played.capture.write(self._capture)
+        left_out = len(self._script.moves) - len(played.done)
+        emit({**_ran(0, played), "left_out": left_out})
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """What came of one script that was played again."""
+
+    kinds: frozenset[str]
+    reasons: tuple[str, ...]
+    supported: bool = True
+    left_out: int = 0  # moves that were not legal when their turn came
+
+
+def play_once(factory: LinkFactory, script: Script, capture: Path) -> Once:
+    """Plays a script in a child process. `capture` is written unless the implementation crashes. HarnessError when the
+    child fails by itself."""
+    child, found, trace = _OnceChild(factory, script, capture), None, ""
+    try:
+        while (events := _next_events(child)) is not None:
+            for event in events:
+                if event["event"] == "trace":
+                    trace = event["what"]
+                else:
+                    kinds, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
+                    found = Once(kinds, reasons, event["supported"], event["left_out"])
+    except BaseException:
+        end_all([child])
+        raise
+    ended = child.reap()
+    if fault := ended.fault("the script", child.limit_s):
+        return Once(CRASHES, (f"the implementation {fault}",))
+    if found is None:
+        raise HarnessError(trace or last_lines(ended.errors) or f"a child ended with exit code {ended.code}")
+    return found
+
+
+def _next_events(child: _OnceChild) -> list[Event] | None:
+    while not reporting([child]):
+        pass
+    return child.events()

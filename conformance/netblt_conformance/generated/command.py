@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The commands generate and play: generated legal peers against an implementation, and their scripts again."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from netblt_conformance.common.errors import LinkUnavailableError
+from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME
+from netblt_conformance.common.toml_file import TomlError
+from netblt_conformance.common.verdicts import ExitCode
+from netblt_conformance.common.words import fit
+from netblt_conformance.generated import script
+from netblt_conformance.generated.campaign import BLOCK_SCRIPTS, Block, Campaign, Counts, Failure, Pool, play_once
+from netblt_conformance.generated.script import Script
+from netblt_conformance.generated.second import Found, convicted, violations
+from netblt_conformance.generated.shrunk import shrunk
+from netblt_conformance.judges.tshark import Tshark
+from netblt_conformance.links.base import LinkFactory
+from netblt_conformance.report.progress import Progress
+from netblt_conformance.run import target
+
+DEFAULT_COUNT = 10_000
+DEFAULT_OUTPUT = Path("netblt-generated")
+# Failures of different kinds that are shrunk; a broken implementation fails in thousands of scripts.
+SHRUNK_MAX = 10
+_STAGE = "scripts"
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
+
+
+def _target_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--adapter", type=Path, metavar="FILE", help="TOML file of an implementation on the pipe link")
+    parser.add_argument("--iut-library", type=Path, metavar="SO", help="another library than the reference")
+    parser.add_argument("--no-dissector", action="store_true", help="skip the dissector check (tshark and the plugin)")
+
+
+def generate_options(parser: argparse.ArgumentParser) -> None:
+    _target_options(parser)
+    names = sorted(ROLES_BY_NAME)
+    parser.add_argument(
+        "--role",
+        action="append",
+        choices=names,
+        metavar="ROLE",
+        help="role of the implementation, may be given several times (default: all): " + ", ".join(names),
+    )
+    much = parser.add_mutually_exclusive_group()
+    much.add_argument(
+        "--count", type=_at_least_one, default=DEFAULT_COUNT, metavar="N", help="scripts (default: %(default)s)"
+    )
+    much.add_argument("--seconds", type=_at_least_one, metavar="S", help="begin no block of scripts after so long")
+    parser.add_argument("--seed", type=int, default=target.DEFAULT_SEED, help="of all choices (default: %(default)s)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=DEFAULT_OUTPUT,
+        metavar="DIR",
+        help="where failing scripts and their captures go (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=_at_least_one, default=0, metavar="N", help="processes (default: processors)"
+    )
+
+
+def play_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="+", type=Path, metavar="FILE")
+    _target_options(parser)
+    parser.add_argument("--output", type=Path, metavar="DIR", help="write a capture of each there")
+
+
+def _factory(options: argparse.Namespace) -> LinkFactory:
+    """TargetError for the wire link: scripts need virtual time."""
+    chosen = target.choose(None, options.adapter, options.iut_library)
+    if chosen.link == "wire":
+        raise target.TargetError("generated peers need virtual time: give an adapter with [pipe], or --iut-library")
+    factory = chosen.factory()
+    factory.check()
+    print(fit(target.line(factory.testing())))
+    return factory
+
+
+# ---- generate ----
+
+
+def command_generate(options: argparse.Namespace) -> int:
+    """0: no script failed. 1: one did. 2: the generator made a mistake."""
+    factory = _factory(options)
+    roles = tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
+    campaign = Campaign(factory, roles, options.seed, dissector=not options.no_dissector)
+    with ExitStack() as stack:
+        tshark = None if options.no_dissector else stack.enter_context(Tshark())
+        run = _Run(campaign, options, tshark)
+        run.play()
+        return run.report()
+
+
+class _Run:
+    """One campaign: what it found, and its report."""
+
+    def __init__(self, campaign: Campaign, options: argparse.Namespace, tshark: Tshark | None) -> None:
+        self._campaign = campaign
+        self._options = options
+        self._tshark = tshark
+        self._progress = Progress(wanted=True)
+        self._failures: dict[int, Failure] = {}
+        self._mistakes: list[Found] = []
+        self._counts = Counts()
+        self._began_s = time.monotonic()
+
+    def play(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="netblt-generated-") as folder:
+            jobs = self._options.jobs or len(os.sched_getaffinity(0))
+            pool = Pool(self._campaign, jobs, self._failed, self._show, self._judge)
+            pool.run(self._blocks(Path(folder)))
+            self._counts = pool.counts
+        self._progress.clear()
+
+    def _blocks(self, folder: Path) -> Iterator[Block]:
+        seconds = self._options.seconds
+        for first in itertools.count(0, BLOCK_SCRIPTS):
+            if seconds is None and first >= self._options.count:
+                return
+            if seconds is not None and time.monotonic() - self._began_s >= seconds:
+                return
+            last = first + BLOCK_SCRIPTS if seconds is not None else min(first + BLOCK_SCRIPTS, self._options.count)
+            yield Block(range(first, last), folder / f"block{first}")
+
+    def _failed(self, failure: Failure) -> None:
+        self._failures[failure.number] = failure
+
+    def _show(self, counts: Counts) -> None:
+        note = f"{len(self._failures)} failed" if self._failures else ""
+        self._progress.show(_STAGE, counts.scripts, max(self._options.count, counts.scripts), note)
+
+    def _judge(self, block: Block) -> None:
+        if self._tshark is None:
+            return
+        for found in violations(self._tshark, block.stem):
+            if found.by_generator:
+                self._mistakes.append(found)
+            elif found.by_implementation:
+                self._convict(found, block)
+
+    def _convict(self, found: Found, block: Block) -> None:
+        """Adds the finding to what is known of its script."""
+        number, rule = found.number, found.finding.requirement
+        known = self._failures.get(number)
+        reason = f"{rule}: {found.finding.text} (dissector)"
+        if known is None:
+            self._failures[number] = Failure(
+                number, script.from_text(block.texts[number]), frozenset({rule}), (reason,)
+            )
+        elif rule not in known.kinds:
+            self._failures[number] = Failure(number, known.script, known.kinds | {rule}, (*known.reasons, reason))
+
+    def report(self) -> int:
+        for number in _first_of_each_kind(self._failures)[:SHRUNK_MAX]:
+            self._write(self._failures[number])
+        for found in self._mistakes[:SHRUNK_MAX]:
+            about = f"{found.finding.requirement}: {found.finding.text}"
+            print(fit(f"ERROR  script {found.number}: the generator itself: {about}"))
+        seconds, counts = time.monotonic() - self._began_s, self._counts
+        print(
+            f"{counts.scripts} scripts, {counts.moves} moves, {len(counts.states)} pairs of situation and move, "
+            f"{len(self._failures)} failed, seed {self._campaign.seed}, {seconds:.0f} s"
+        )
+        if counts.not_supported:
+            print(f"{counts.not_supported} scripts need what the implementation does not support")
+        if self._failures:
+            return ExitCode.FAILED
+        nothing = counts.scripts == counts.not_supported
+        return ExitCode.COULD_NOT_RUN if self._mistakes or nothing else ExitCode.HOLDS
+
+    def _write(self, failure: Failure) -> None:
+        """A shrunk script and its capture."""
+        output = self._options.output
+        output.mkdir(parents=True, exist_ok=True)
+        path, capture = output / f"script.{failure.number}.toml", output / f"script.{failure.number}.pcapng"
+        self._progress.say(f"shrinking script {failure.number}")
+        small = self._shrunk(failure, capture)
+        _Again(self._campaign.factory, None, capture).kinds(small)
+        self._progress.clear()
+        path.write_text(small.text("\n".join(failure.reasons)), encoding="utf-8")
+        moves = f"{len(small.moves)} of {len(failure.script.moves)} moves"
+        print(f"FAIL   script {failure.number} ({failure.script.role}, {moves}): {path}")
+        for reason in failure.reasons:
+            print(fit(f"       {reason}"))
+
+    def _shrunk(self, failure: Failure, capture: Path) -> Script:
+        """Judged without the dissector, which takes longer, where the fault shows without it."""
+        for tshark in (None, self._tshark):
+            judge = _Again(self._campaign.factory, tshark, capture)
+            wanted = failure.kinds & judge.kinds(failure.script)
+            if wanted:
+                return shrunk(failure.script, judge.fails_like(wanted))
+        return failure.script
+
+
+def _first_of_each_kind(failures: dict[int, Failure]) -> list[int]:
+    first: dict[frozenset[str], int] = {}
+    for number in sorted(failures):
+        first.setdefault(failures[number].kinds, number)
+    return sorted(first.values())
+
+
+class _Again:
+    """Plays one script after the other, judged by suite and dissector."""
+
+    def __init__(self, factory: LinkFactory, tshark: Tshark | None, capture: Path) -> None:
+        self._factory = factory
+        self._tshark = tshark
+        self._capture = capture
+
+    def reasons(self, one: Script) -> tuple[frozenset[str], tuple[str, ...], str]:
+        """Kinds and sentences of what failed, and a remark."""
+        self._capture.unlink(missing_ok=True)
+        once = play_once(self._factory, one, self._capture)
+        kinds, reasons = once.kinds, list(once.reasons)
+        if self._tshark is not None and self._capture.is_file():
+            for finding in convicted(self._tshark, one, self._capture):
+                if finding.requirement not in kinds:
+                    reasons.append(f"{finding.requirement}: {finding.text} (dissector)")
+                    kinds |= {finding.requirement}
+        if not once.supported:
+            return kinds, tuple(reasons), "the implementation does not support this role"
+        return kinds, tuple(reasons), f"{once.left_out} moves were not legal when their turn came" * bool(once.left_out)
+
+    def kinds(self, one: Script) -> frozenset[str]:
+        return self.reasons(one)[0]
+
+    def fails_like(self, wanted: frozenset[str]) -> Callable[[Script], bool]:
+        """Whether a script fails in one of these ways."""
+        return lambda one: bool(wanted & self.kinds(one))
+
+
+# ---- play ----
+
+
+def command_play(options: argparse.Namespace) -> int:
+    """0: no script failed. 1: one did."""
+    if options.output is not None and not options.output.is_dir():
+        raise LinkUnavailableError(f"--output {options.output}: no such folder")
+    try:
+        scripts = [(path, script.load(path)) for path in options.file]
+    except TomlError as error:
+        raise LinkUnavailableError(str(error)) from None
+    factory, failed = _factory(options), False
+    with ExitStack() as stack:
+        folder = options.output or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="netblt-play-")))
+        tshark = None if options.no_dissector else stack.enter_context(Tshark())
+        for path, one in scripts:
+            judge = _Again(factory, tshark, folder / f"{path.stem}.pcapng")
+            kinds, reasons, remark = judge.reasons(one)
+            print(f"{'FAIL' if kinds else 'PASS':<6} {path}  {one.role}, {len(one.moves)} moves")
+            for line in (*reasons, remark) if remark else reasons:
+                print(fit(f"       {line}"))
+            failed |= bool(kinds)
+    return ExitCode.FAILED if failed else ExitCode.HOLDS

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The dissector check of generated scripts: many scripts in one capture, each on an interface of its own, which the
+Wireshark plugin judges by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from netblt_conformance.common.model import Role, address_text
+from netblt_conformance.generated.script import Script
+from netblt_conformance.judges.findings import Conclusion, Finding
+from netblt_conformance.judges.second import position_options
+from netblt_conformance.judges.tshark import Tshark
+from netblt_conformance.links.base import IUT_ADDRESS
+from netblt_conformance.packets.capture import NANOSECONDS_PER_US, Capture
+from netblt_conformance.simlib import CaptureDirection, PcapngWriter
+
+IUT = address_text(IUT_ADDRESS)
+# What a network makes of the packets of a conforming tester: it delivers them in another order, closer together, long
+# after they were sent, or damaged. Any other finding against the tester is a mistake of the generator.
+NETWORK = frozenset({"ORDER-01", "ORDER-02", "ORDER-03", "CTRL-06", "RATE-01", "RATE-03", "OPEN-05", "WIRE-04"})
+_SIDES = {True: "sender", False: "receiver"}  # of the implementation; the plugin needs to know where was captured
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One violation in one script."""
+
+    number: int
+    finding: Finding
+
+    @property
+    def by_implementation(self) -> bool:
+        return self.finding.offender_address == IUT
+
+    @property
+    def by_generator(self) -> bool:
+        """Neither the implementation nor the network explains it."""
+        return not self.by_implementation and self.finding.requirement not in NETWORK
+
+
+class Merged:
+    """The captures of many scripts, in one file for each direction of the data."""
+
+    def __init__(self) -> None:
+        self._writers: dict[bool, PcapngWriter] = {}
+
+    def add(self, number: int, script: Script, capture: Capture) -> None:
+        writer = self._writers.setdefault(script.role.sender, PcapngWriter())
+        interface = writer.interface(str(number))
+        for frame in capture.frames:
+            direction = CaptureDirection.OUTBOUND if frame.sent else CaptureDirection.INBOUND
+            comment = "\n".join(frame.comments) or None
+            time_ns = frame.time_us * NANOSECONDS_PER_US
+            writer.packet(interface, time_ns, frame.packet, comment=comment, direction=direction)
+
+    def save(self, stem: Path) -> None:
+        for sender, writer in self._writers.items():
+            writer.save(stem.with_name(f"{stem.name}.{_SIDES[sender]}.pcapng"))
+
+
+def violations(tshark: Tshark, stem: Path) -> Iterator[Found]:
+    """Of the files that Merged.save() wrote, which are removed."""
+    for sender, side in _SIDES.items():
+        for path in sorted(stem.parent.glob(f"{stem.name}*.{side}.pcapng")):
+            options = position_options(str(Role(active=False, sender=sender)))
+            for finding in tshark.findings(path, *options, violations=True):
+                yield Found(int(finding.interface), finding)
+            path.unlink()
+
+
+def convicted(tshark: Tshark, script: Script, path: Path) -> list[Finding]:
+    """The violations by the implementation in the capture of one script."""
+    found = tshark.findings(path, *position_options(str(script.role)))
+    return [one for one in found if one.verdict is Conclusion.VIOLATED and one.offender_address == IUT]
