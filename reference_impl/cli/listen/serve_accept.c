@@ -136,6 +136,8 @@ static void promise(served *one, const netblt_request *request, netblt_answer *a
 {
     serve *server = one->server;
     parameters_limit(server->given, one->work.role, &request->path, one->size, &answer->limits);
+    if (one->work.role == NETBLT_RECEIVER)
+        parameters_limit_unpaced(netblt_link_receive_buffer_bytes(server->net.link), &answer->limits);
     served_take_memory(one, &answer->limits);
     answer->accept = true;
     answer->client = &server->client;

@@ -192,6 +192,8 @@ void only_place_accept(void *context, const netblt_request *request, netblt_answ
         return;
     }
     parameters_limit(all->given, one->work.role, &request->path, session_files_size(&all->files), &answer->limits);
+    if (one->work.role == NETBLT_RECEIVER)
+        parameters_limit_unpaced(netblt_link_receive_buffer_bytes(all->net.link), &answer->limits);
     limit_first_buffer(one, &answer->limits);
     answer->accept = true;
     answer->client = &all->client;
