@@ -172,7 +172,7 @@ def test_an_interrupt_ends_waiting(udp_lab: Lab, tmp_path: Path) -> None:
 
 
 def test_what_does_not_pass_by_itself_is_not_tried_again(udp_lab: Lab, tmp_path: Path) -> None:
-    """A directory stands in the way of the file."""
+    """A directory has the name of the file."""
     source, target = make_file(tmp_path / "source", SIZE), tmp_path / "target"
     target.mkdir()
     (target / "source").mkdir()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Anonymous network namespaces: a descriptor for each, gone with the last process and descriptor that uses them."""
+"""Anonymous network namespaces: a descriptor for each. A namespace ends with the last process
+and descriptor that uses it."""
 
 from __future__ import annotations
 

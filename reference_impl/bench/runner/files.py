@@ -80,7 +80,7 @@ class Moved:
 
 @contextmanager
 def files() -> Iterator[tuple[Path, Path]]:
-    """A source in memory, and a place for the copy; both are gone afterwards."""
+    """A source in memory, and a place for the copy; both are removed afterwards."""
     if shutil.disk_usage(MEMORY).free < 2 * FILE_BYTES + (1 << 30):
         raise BenchError(f"{MEMORY} has no room for two files of {FILE_BYTES >> 30} GiB")
     with tempfile.TemporaryDirectory(dir=MEMORY, prefix="netblt-bench-") as folder:

@@ -117,7 +117,7 @@ typedef struct options {
     enum sync_choice sync;
     const char *client_string; /* NULL when not given */
     bool checksum;             /* recv: compare files that are there by content */
-    bool discard;              /* recv: begin anew, whatever is there of an interrupted transfer */
+    bool discard;              /* recv: begin from the start, whatever is there of an interrupted transfer */
     enum hash_choice hash;     /* send */
     optional_number part_size; /* bytes in each NETBLT transfer of several */
     const char *schedule;      /* NULL: at any time */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The one place of `netblt send` and `recv` with --passive, and the peers that may get it.
  *
- * Anybody can forge an OPEN, so several connections may be open: the first whose peer is validated gets the place, and
- * the others are aborted. A stream can be read only once: who asks for its first buffer gets the place at once. Between
- * the steps of a tree transfer the place is free for connections of the same host. */
+ * Any host can forge an OPEN, so several connections may be open: the first whose peer is validated gets the place, and
+ * the others are aborted. A stream can be read only once: the first peer that requests its first buffer gets the place
+ * at once. Between the steps of a tree transfer the place is free for connections of the same host. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,8 +89,8 @@ static bool is_alone(const step *one)
 }
 
 /* Whether this end of a peer that is not validated is that of the command. A short transfer to a foreign peer is over
- * before anything could validate it. A failure counts if no other peer may be the right one: somebody who forges a peer
- * and its ABORT can end a command that waits for nobody in particular. */
+ * before anything could validate it. A failure counts if no other peer may be the right one: a host that forges a
+ * peer and its ABORT can end a command that waits for no particular peer. */
 static bool ends_command(const step *one, enum netblt_result result)
 {
     if (one->all->current != NULL)

@@ -17,7 +17,7 @@ static const char *last_part(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* What netblt listen at the other end takes for the name of the file or directory, unless the user gives another:
+/* What netblt listen at the remote end takes for the name of the file or directory, unless the user gives another:
  * nothing for several paths, and for what is stored under its own names. */
 static void name_what_moves(const session *all, step_name *what)
 {
@@ -98,7 +98,7 @@ static int start_passive(session *all)
     return station_listen(&all->net, wanted, only_place_accept, all);
 }
 
-/* ---- what the core tells ------------------------------------------------------------------------------------------
+/* ---- what the core reports ------------------------------------------------------------------------------------------
  */
 
 static void opened(void *context, netblt_connection *connection)
@@ -182,7 +182,7 @@ static void tend(void *context)
     look_for_progress(all);
 }
 
-/* Earlier transfers are over for the peer, too, or it would not have gone on. */
+/* Earlier transfers are over for the peer, too, or it would not have continued. */
 static bool has_connection(const session *all)
 {
     return all->last != NULL && all->last->work.connection != NULL;

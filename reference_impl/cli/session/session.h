@@ -83,7 +83,7 @@ struct session {
     bool resumed;        /* something was held */
     retry_state retry;
     schedule windows;
-    int64_t window_told; /* the opening of which the user was told; 0: of none */
+    int64_t window_told; /* the opening that was reported; 0: none */
     bool interrupted;
     bool is_continued;           /* passive: a peer has begun, and goes on */
     netblt_address peer;         /* ... this one */

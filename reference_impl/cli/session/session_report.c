@@ -152,7 +152,7 @@ static void view_stored(session *all, progress_view *view)
     view_entry(all, progress.entry, view);
 }
 
-/* What has gone is counted with its hashes, which are one byte in 2,000. */
+/* What was sent is counted with its hashes, which are one byte in 2,000. */
 static void view_sent(session *all, const step *one, progress_view *view)
 {
     uint64_t bytes;

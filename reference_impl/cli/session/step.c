@@ -10,7 +10,7 @@
 /* Steps without content in a row. Held list and content alternate, and a file that differs costs three; more of them
  * mean that the ends do not understand one another. */
 #define IDLE_STEPS_MAX 12
-#define NEEDS_TREE "several files or a directory need a netblt at the other end that can do tree transfers"
+#define NEEDS_TREE "several files or a directory need a remote netblt that can do tree transfers"
 
 step *step_new(session *all, const step_name *what)
 {

@@ -119,7 +119,7 @@ static int read_header(const held_inbox *box, const uint8_t manifest_id[STEP_ID_
         return -1;
     if (header->data != TREE_HELD || header->list_bytes > most_bytes(box) ||
         memcmp(header->manifest_id, manifest_id, STEP_ID_BYTES) != 0)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, HELD_NAME " at the receiver is not what was asked for");
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, HELD_NAME " at the receiver is not what was requested");
     return 0;
 }
 

@@ -17,7 +17,7 @@ void step_follow_store(transfer *work, const tree_store *store);
 /* A source of the header and the held list, which it copies. NULL with *failure. */
 source *step_held_source(const held_list *held, const manifest *all, netblt_failure *failure);
 
-/* ---- step 3 at the other end */
+/* ---- step 3 at the end that receives the held list */
 /* A held list that arrives, in memory. */
 typedef struct held_inbox {
     int fd;              /* a memfd; -1: not open */

@@ -16,7 +16,7 @@
 
 _Static_assert(STEP_NAME_MAX_BYTES + sizeof MARK CONTENT + 2 * ID_DIGITS + 2 + OFFSET_DIGITS_MAX <=
                    NETBLT_STRING_MAX_BYTES + 1,
-               "the longest step fits behind the longest name");
+               "the longest step fits after the longest name");
 
 /* ---- reading: each returns what follows, or NULL when it is not there -------------------------------------------- */
 

@@ -15,7 +15,7 @@
 #define STEP_LATER "netblt: later"     /* step 1, at another time: the active end has a schedule */
 
 #define STEP_ID_BYTES 8 /* the first bytes of a hash */
-/* What a name may have, so that the longest step still fits behind it. */
+/* What a name may have, so that the longest step still fits after it. */
 #define STEP_NAME_MAX_BYTES 180
 
 enum step_kind {

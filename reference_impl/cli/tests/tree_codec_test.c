@@ -436,7 +436,7 @@ static bool is_held(const held_entry *held, uint64_t piece)
     return false;
 }
 
-/* Checks the run that begins at *offset, at its beginning and within, and goes on behind it. */
+/* Checks the run that begins at *offset, at its beginning and within, and goes on after it. */
 static void expect_run(const layout *plan, uint64_t *offset, layout_run wanted)
 {
     for (uint32_t skip = 0; skip < wanted.length; skip += skip == 0 ? 1 : wanted.length / 2 + 1) {

@@ -283,7 +283,7 @@ static void a_kill_at_any_call(bool has_old)
         expect_whole_files(&bed, old);
         CHECK(!run(&bed, FAULT_NONE, at, 0));
         expect_stored(&bed);
-        /* The last buffer, and the piece that its beginning belongs to, come again. */
+        /* The last buffer, and the piece that its beginning belongs to, are retransmitted. */
         CHECK(delivered < 50000 || shared->sent <= total - delivered + 50000 + 65536 + OVERHEAD_BYTES);
         bed_remove(&bed);
     }

@@ -241,7 +241,7 @@ static void damage_large(const tree_bed *bed)
     close(fd);
 }
 
-/* What was not synced is read again, and only what is not as recorded is sent again. */
+/* What was not synced is read again, and only what is not as recorded is retransmitted. */
 static void after_a_failure_of_power_only_what_is_on_disk_counts(void)
 {
     tree_bed bed;
@@ -349,7 +349,7 @@ static void complete_files_get_their_names_while_others_come(void)
     bed_remove(&bed);
 }
 
-/* ---- partial directories that nobody wants any more ------------------------------------------------------------- */
+/* ---- partial directories that are no longer needed -------------------------------------------------------------- */
 
 static void make_old(const tree_bed *bed, const char *name, bool has_new_journal)
 {

@@ -8,7 +8,7 @@
 
 typedef struct byte_range {
     uint64_t from;
-    uint64_t to; /* of the first byte behind it */
+    uint64_t to; /* of the first byte after it */
 } byte_range;
 
 /* All zero is an empty one. */

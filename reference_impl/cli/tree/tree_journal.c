@@ -191,7 +191,7 @@ uint64_t tree_journal_length(const tree_journal *journal)
     return fstat(journal->fd, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-/* A file opened to append takes each write at its end, whoever writes. */
+/* A file opened to append takes each write at its end, whichever process writes. */
 int tree_journal_mark(tree_journal *journal, uint64_t length)
 {
     record mark = {.kind = RECORD_MARK, .index = length};

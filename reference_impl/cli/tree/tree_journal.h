@@ -16,12 +16,12 @@ typedef struct tree_key {
 
 typedef struct tree_journal tree_journal;
 
-/* Takes what a journal says, record by record. */
+/* Takes the records of a journal, one by one. */
 typedef struct tree_journal_reader {
     /* A subtree of a file was verified. `certain`: it is as it was then, as it was synced or as the host was not
      * started since; otherwise the disk may hold something else. */
     void (*known)(void *context, const tree_key *key, const subtree *known, bool certain);
-    /* What was said of a file before counts no more. */
+    /* Earlier records of a file no longer count. */
     void (*forget)(void *context, const tree_key *key);
     void *context;
 } tree_journal_reader;
@@ -43,11 +43,11 @@ int tree_journal_forget(tree_journal *journal, const tree_key *key);
 int tree_journal_flush(tree_journal *journal);
 /* Bytes of the journal so far, for tree_journal_mark(). */
 uint64_t tree_journal_length(const tree_journal *journal);
-/* Everything that the first `length` bytes describe is on disk: says so, and syncs the journal. May be called by
+/* Everything that the first `length` bytes describe is on disk: records that, and syncs the journal. May be called by
  * another thread than the one that adds. 0, or an errno value. */
 int tree_journal_mark(tree_journal *journal, uint64_t length);
 
-/* Finds out which boot of the host this is; before the process is confined, as it reads a file in /proc. */
+/* Reads which boot of the host this is; before the process is confined, as it reads a file in /proc. */
 void tree_journal_prepare(void);
 
 #endif

@@ -61,7 +61,7 @@ static int take_content(tree_store *store, uint64_t offset, const uint8_t *bytes
     uint64_t end = layout_bytes(store->plan);
     int result = 0;
     if (offset > end || length > end - offset)
-        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "the data are longer than the list of files says");
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "the data are longer than the list of files states");
     while (length > 0 && result == 0) {
         layout_run run = layout_at(store->plan, offset);
         size_t taken = run.length < length ? run.length : length;

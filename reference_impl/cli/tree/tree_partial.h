@@ -14,7 +14,7 @@
 #define PARTIAL_RESERVED_PREFIX ".netblt-"
 #define PARTIAL_NAME_BYTES 40
 #define PARTIAL_KEY_NAME_BYTES (2 * TREE_KEY_BYTES + 1)
-/* A name in the partial directory that is free for whoever holds the lock: what is made under it is renamed next. */
+/* A name in the partial directory that is free for the process with the lock: what is made under it is renamed next. */
 #define PARTIAL_NEW "new"
 
 /* The name for `target`; NULL: several names of a directory. */
@@ -27,7 +27,7 @@ int tree_partial_open(int parent, const char *target, netblt_failure *failure);
 int tree_partial_clear(int dir);
 /* Removes the one for `target`, whose lock `dir` has, with everything in it. 0, or an errno value. */
 int tree_partial_remove(int parent, const char *target, int dir);
-/* Removes those in `parent` that nobody uses and in which nothing was stored for PARTIAL_EXPIRY_DAYS days. */
+/* Removes those in `parent` that no process uses and in which nothing was stored for PARTIAL_EXPIRY_DAYS days. */
 #define PARTIAL_EXPIRY_DAYS 14
 void tree_partial_expire(int parent);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Final names of a tree transfer's entries: what stands there, and giving them to what was stored. */
+/* Final names of a tree transfer's entries: what has them already, and giving them to what was stored. */
 #ifndef NETBLT_CLI_TREE_PLACE_H
 #define NETBLT_CLI_TREE_PLACE_H
 
@@ -30,11 +30,11 @@ bool tree_place_path(const tree_place *place, const manifest_entry *entry, char 
 
 enum place_found {
     PLACE_FREE,
-    PLACE_SAME,      /* what the manifest says; of a file, size and modification time are. Its mode may differ */
+    PLACE_SAME,      /* as in the manifest; of a file, size and modification time are. Its mode may differ */
     PLACE_SAME_SIZE, /* a file with that size and another modification time */
     PLACE_OTHER,     /* a file or link that may be replaced if tree_place.replace allows it */
 };
-/* What stands there. 0, or -1 with *failure: something that never gives way. */
+/* What has the name already. 0, or -1 with *failure: something that never gives way. */
 int tree_place_look(tree_place *place, const manifest_entry *entry, enum place_found *found, netblt_failure *failure);
 /* That a file or link was found to be PLACE_OTHER, and may not be replaced: -1 with *failure; else 0. */
 int tree_place_may_replace(const tree_place *place, const manifest_entry *entry, netblt_failure *failure);
@@ -47,10 +47,10 @@ int tree_place_file(tree_place *place, const manifest_entry *entry, int from, co
                     netblt_failure *failure);
 int tree_place_link(tree_place *place, const manifest_entry *entry, int from, netblt_failure *failure);
 int tree_place_directory(tree_place *place, const manifest_entry *entry, netblt_failure *failure);
-/* Mode and time of what stands there become those of the manifest: of a directory after everything in it, of a file
+/* Mode and time of what has the name become those of the manifest: of a directory after everything in it, of a file
  * that was PLACE_SAME or that was compared. 0, or -1 with *failure. */
 int tree_place_settle(tree_place *place, const manifest_entry *entry, netblt_failure *failure);
-/* Opens the file that stands there for reading. -1 with errno. */
+/* Opens the file that has the name for reading. -1 with errno. */
 int tree_place_read(tree_place *place, const manifest_entry *entry);
 
 #endif

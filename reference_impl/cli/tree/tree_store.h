@@ -14,7 +14,7 @@
  *
  * A store lives over several transfers: the parts and steps of a tree transfer, and attempts after a failure. Each
  * transfer has a sink of its own (sink_open_tree()), whose thread calls tree_store_write() and tree_store_end(). Only
- * the functions that say so may be called while a sink that is not at rest has the store. */
+ * the functions whose comment allows it may be called while a sink that is not at rest has the store. */
 /* Stores beneath `dir_fd`, which it takes over; `target` is the name there. If the manifest has one top entry it gets
  * the name `target`; if it has several, `target` is made a directory that holds them. `target` NULL: top entries keep
  * their names and lie directly in `dir_fd`. Nothing is created before tree_store_write(), which then opens or makes the
@@ -34,7 +34,7 @@ int tree_store_directory(const tree_store *store);
 void tree_store_begin(tree_store *store);
 /* Bytes of the part at `offset` from its beginning, in any order, each once. Blocks for the disk. 0, or -1 with
  * *failure: a wrong header, manifest, hash or sum; a full disk; another process stores the same target; something
- * stands in the way. The text names paths beneath the directory only, so the peer may see it. */
+ * has the name and does not give way. The text names paths beneath the directory only, so the peer may see it. */
 int tree_store_write(tree_store *store, uint64_t offset, const uint8_t *bytes, size_t length, netblt_failure *failure);
 /* All bytes of the part were written: verifies that nothing is missing in it. Blocks for the disk. 0, or -1 with
  * *failure. What comes next is in tree_store_state(). */

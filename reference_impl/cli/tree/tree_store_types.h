@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a tree_store is told to do, and what it tells. */
+/* Options of a tree_store, and the states that it reports. */
 #ifndef NETBLT_CLI_TREE_STORE_TYPES_H
 #define NETBLT_CLI_TREE_STORE_TYPES_H
 
@@ -8,12 +8,12 @@
 typedef struct tree_store tree_store;
 
 typedef struct tree_store_how {
-    bool replace;           /* plain files and links that exist give way, unless they are what the manifest says */
+    bool replace;           /* plain files and links that exist give way, unless they are as in the manifest */
     bool sync;              /* all is on disk before it counts as stored */
     bool checksum;          /* compare files that exist by content, whatever their modification time */
     bool discard;           /* what an interrupted transfer of the same target left is removed, not used */
     bool drop_special_bits; /* listen: set-user-ID, set-group-ID and sticky bits of a peer are dropped */
-    /* netblt listen, whose peers may be anybody; NULL otherwise. Both are called by tree_store_write() and
+    /* netblt listen, whose peers may be any host; NULL otherwise. Both are called by tree_store_write() and
      * tree_store_recall(), in their thread, before anything of the manifest is used; a reason, which the peer may see,
      * ends the transfer. */
     const char *(*claim)(void *context, uint64_t manifest_bytes);     /* the header has come: may so much be kept? */
@@ -31,7 +31,7 @@ enum tree_state {
      * Bytes that still come are ignored. */
     TREE_CHANGED,
     TREE_PART_DONE, /* the content is longer: a part with offset tree_store_next_offset() is to follow */
-    /* The whole tree is stored, directories have their modes and times, the partial directory is gone. */
+    /* The whole tree is stored, directories have their modes and times, the partial directory is removed. */
     TREE_DONE,
 };
 

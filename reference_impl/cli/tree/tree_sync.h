@@ -10,7 +10,7 @@ typedef struct tree_sync tree_sync;
 /* Files that are synced one by one; of more, the whole file system is. */
 #define SYNC_FILES_MOST 16
 
-/* What is to be on disk before the journal says so. */
+/* What is to be on disk before the journal records it. */
 typedef struct tree_sync_job {
     int dir;                  /* the partial directory, which is synced as well; the job takes it over */
     int fds[SYNC_FILES_MOST]; /* the same */

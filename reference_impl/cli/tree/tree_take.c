@@ -89,7 +89,7 @@ static bool add_unnamed(tree_content *content, uint32_t entry)
     return true;
 }
 
-/* What was recorded of it is not what the sender has: it keeps its temporary name, and comes again in whole. */
+/* What was recorded of it is not what the sender has: it keeps its temporary name, and is sent from its beginning. */
 static int refuse_sum(tree_content *content, uint32_t entry, netblt_failure *failure)
 {
     content_entry *state = &content->entries[entry];

@@ -29,7 +29,7 @@ CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x00020000, 0x4000, 0x40000
 FAILED = 1
 AT_ONCE = 8
 DISK_BYTES = 1_000_000
-REST = 0.9  # of the file's bytes at most come again when it is resumed about half way
+REST = 0.9  # of the file's bytes at most are retransmitted when it is resumed about half way
 
 
 class Place:

@@ -2,8 +2,8 @@
 """kill -9 of either end, or both, at random moments of random transfers, and the same commands again until success.
 
 Checked: at no moment a final name shows a part of a file, nor nothing where there was an old file; when the active end
-reports success the copy is equal (bytes, modes, times, links) and nothing of netblt's own is left; what is sent again
-after a kill is no more than the buffers that were outstanding.
+reports success the copy is equal (bytes, modes, times, links) and nothing of netblt's own is left; after a kill, no
+more than the buffers that were outstanding is retransmitted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BURST_BYTES = 16 * 1448
 SETTLE_S = 3 * DEATH_TIMER_S
 INTERVALS_MS = (0, 2, 5, 10, 20)
 BUFFERS = (2, 4, 8)
-OPENING_BYTES = 10_000  # what connections of a tree transfer have to say before any data
+OPENING_BYTES = 10_000  # what connections of a tree transfer have to send before any data
 EDIT_SHARE = 0.15  # of the kills are followed by a change of the source
 PART_BYTES_LEAST = 256 << 10
 # Options of a role, and how often each is given.
@@ -98,7 +98,7 @@ class Round:
         self._make(int(10 ** self.chance.uniform(4.5, 6.7)))
 
     def _options(self, netblt: str) -> dict[str, list[str]]:
-        """What else is said; nothing to a command that cannot resume."""
+        """Further options; none for a command that cannot resume."""
         given: dict[str, list[str]] = {}
         for role, options in OPTIONS.items():
             chosen = [words for words, share in options.items() if self.chance.random() < share]

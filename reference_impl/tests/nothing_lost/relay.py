@@ -17,7 +17,7 @@ SOCKET_BYTES = 4 << 20
 
 
 class Relay:
-    """Forwards between whoever sends to `port` and the passive end at `to_port`, in a thread of its own."""
+    """Forwards between the host that sends to `port` and the passive end at `to_port`, in a thread of its own."""
 
     def __init__(self, host: lab.Host, port: int, to_port: int) -> None:
         self.blocked = False

@@ -62,7 +62,7 @@ def snapshot(root: Path) -> dict[str, Entry]:
 
 
 def differences(wanted: dict[str, Entry], got: dict[str, Entry]) -> list[str]:
-    """Every difference between a tree and its copy, in words."""
+    """Every difference between a tree and its copy, as text."""
     found = [f"{name!r} is missing" for name in wanted.keys() - got.keys()]
     found += [f"{name!r} should not be there" for name in got.keys() - wanted.keys()]
     for name in wanted.keys() & got.keys():
@@ -153,7 +153,7 @@ def make_old(source: Path, target: Path, chance: random.Random) -> None:
 
 
 def edit(source: Path, chance: random.Random) -> int:
-    """Somebody writes to the file, or to a file of the tree: how large it is then."""
+    """Writes to the file, or to a file of the tree, and returns its new size."""
     files = [path for path in source.rglob("*") if path.is_file() and not path.is_symlink()] if source.is_dir() else []
     path = chance.choice(files) if files else source
     if path.is_dir():

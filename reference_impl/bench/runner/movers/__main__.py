@@ -43,7 +43,7 @@ PATHS = [
     Course("clean: 100 Mb/s, 20 ms", Line("", 100, 20)),
     Course("lossy: 100 Mb/s, 100 ms, 1 % lost", Line("", 100, 100, 1)),
     Course("long: 100 Mb/s, 600 ms", Line("", 100, 600)),
-    Course(f"interrupted: 20 Mb/s, 50 ms, gone for {OUTAGE_S:g} s", Line("", 20, 50), Event(MIDDLE, OUTAGE_S)),
+    Course(f"interrupted: 20 Mb/s, 50 ms, down for {OUTAGE_S:g} s", Line("", 20, 50), Event(MIDDLE, OUTAGE_S)),
     Course("killed: 20 Mb/s, 50 ms, kill -9 of both ends", Line("", 20, 50), Event(MIDDLE, kills=True)),
 ]
 

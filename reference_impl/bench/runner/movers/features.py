@@ -129,11 +129,11 @@ def killed(build: Build, mover: Mover, samples: Samples) -> dict[str, str]:
         trial = move(mover, stage, Event(HALF, kills=True), LIMIT_S)
         left = sorted(path.name for path in stage.target.iterdir() if path != stage.copy)
     if not trial.done:
-        return {"resumes after kill -9": "no (not done)", "leaves nothing behind": "-"}
+        return {"resumes after kill -9": "no (not done)", "leaves nothing over": "-"}
     rest = trial.last_try_bytes / trial.payload_bytes
     return {
         "resumes after kill -9": yes(rest < RESUMED_RATIO) + f" (sends {rest:.2f} of it)",
-        "leaves nothing behind": yes(not left),
+        "leaves nothing over": yes(not left),
     }
 
 
@@ -203,6 +203,6 @@ def hidden(build: Build, mover: Mover, samples: Samples) -> dict[str, str]:
 TRIALS: list[Callable[[Build, Mover, Samples], dict[str, str]]] = [
     killed, again, replacement, changed, copies, odd_names, hidden,
 ]  # fmt: skip
-LINES = ["resumes after kill -9", "leaves nothing behind", "skips what is there",
+LINES = ["resumes after kill -9", "leaves nothing over", "skips what is there",
          "an old file stays until the new one is whole", "detects a file that changes", *KEPT, *ODD_NAMES,
          "reports what it leaves out", "encrypts"]  # fmt: skip

@@ -42,7 +42,7 @@ class Stage:
         return self.target / self.workload.source.name
 
     @property
-    def told_bps(self) -> float:
+    def given_bps(self) -> float:
         return self.line.rate_mbit * 1e6 * TOLD_SHARE
 
     def start(self, argv: list[str], *, sends: bool) -> Program:
@@ -199,7 +199,7 @@ class Croc(Mover):
 class Uftp(Mover):
     """Multicast's own mover, here to one receiver; its rate is fixed."""
 
-    key, title = "uftp", "uftp, told the rate"
+    key, title = "uftp", "uftp, rate given"
     receiver_ends = False
 
     def missing(self, build: Build) -> str | None:  # noqa: ARG002
@@ -212,7 +212,7 @@ class Uftp(Mover):
     def sender(self, stage: Stage) -> Program:
         round_trip_s = max(0.01, stage.line.round_trip_ms / 1e3)
         return stage.start(["sh", "-c", 'cd "$1" && shift && exec uftp "$@"', "uftp", str(stage.scratch),
-                            "-M", B, "-I", "eth0", "-p", str(UFTP_PORT), "-R", str(round(stage.told_bps / 1000)),
+                            "-M", B, "-I", "eth0", "-p", str(UFTP_PORT), "-R", str(round(stage.given_bps / 1000)),
                             "-r", f"{max(0.1, 2 * round_trip_s):g}", "-b", "1400",
                             str(stage.workload.source)], sends=True)  # fmt: skip
 
@@ -220,7 +220,7 @@ class Uftp(Mover):
 class Norm(Mover):
     """NORM (RFC 5740) by a small program on its library, here to one receiver; its rate is fixed."""
 
-    key, title = "norm", "NORM, told the rate"
+    key, title = "norm", "NORM, rate given"
     receiver_ends = False
 
     def missing(self, build: Build) -> str | None:
@@ -232,7 +232,7 @@ class Norm(Mover):
         return program
 
     def sender(self, stage: Stage) -> Program:
-        return stage.start([str(stage.build.peer("norm_file")), "send", B, f"{stage.told_bps:.0f}",
+        return stage.start([str(stage.build.peer("norm_file")), "send", B, f"{stage.given_bps:.0f}",
                             str(stage.workload.source)], sends=True)  # fmt: skip
 
 
