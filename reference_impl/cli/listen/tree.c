@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The directory of netblt listen: which names peers may use in it, and how they are opened beneath it. */
 #include "cli/listen/tree.h"
 
 #include <errno.h>

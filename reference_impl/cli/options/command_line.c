@@ -209,8 +209,8 @@ static int check_command_fits(const struct reading *read)
 /* ---- help ------------------------------------------------------------------------------------------------------- */
 
 static const char *const usages[COMMANDS] = {
-    [COMMAND_SEND] = "  netblt send PATH... HOST       send files and directories to HOST, where netblt\n"
-                     "                                 recv --passive or netblt listen waits\n"
+    [COMMAND_SEND] = "  netblt send PATH... HOST       send files and directories to HOST, where\n"
+                     "                                 netblt recv --passive or netblt listen waits\n"
                      "  netblt send PATH... --passive  wait for one peer and send to it\n",
     [COMMAND_RECV] = "  netblt recv [DEST] HOST        fetch from HOST, where netblt send --passive or\n"
                      "                                 netblt listen waits\n"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a receiver's bytes go: a file, a stream or a tree_store. */
 #ifndef NETBLT_CLI_SINK_H
 #define NETBLT_CLI_SINK_H
 
@@ -9,9 +10,9 @@
 #include "cli/tree/tree_store.h"
 #include "io/failure.h"
 
-/* Where a receiver's bytes go: a file, written at each buffer's place as buffers complete in any order, with a name at
- * the end (place.c); a stream that takes them one after the other, as fast as its reader likes; or a tree_store, which
- * takes the data of a tree transfer. A thread writes any of them (sink_thread.c). */
+/* Each target takes the bytes in its own way. A file (place.c) takes each buffer at its offset, in any order, and gets
+ * its name at the end. A stream takes the bytes in order, as fast as its reader reads. A tree_store takes the data of a
+ * tree transfer. A thread writes to any of them (sink_thread.c). */
 typedef struct sink sink;
 
 typedef struct sink_how {

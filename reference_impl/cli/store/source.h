@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a sender's bytes come from: a file, a stream or the files of a tree transfer. */
 #ifndef NETBLT_CLI_SOURCE_H
 #define NETBLT_CLI_SOURCE_H
 
@@ -10,10 +11,9 @@
 #include "cli/tree/tree_reader.h"
 #include "io/failure.h"
 
-/* Where a sender's bytes come from: a file of known size, a stream whose end shows when it comes, or the files of a
- * tree transfer. Each buffer is read once, into memory that the core then owns until it gives it back: the first one of
- * a file at once, so that a peer whose address is not validated costs no more; all others by a thread that reads ahead
- * and hashes (source_thread.c). */
+/* The size of a file is known; that of a stream is known at its end. Each buffer is read once, into memory that the
+ * core owns until it returns it. The first buffer of a file is read at once, so that a peer whose address is not
+ * validated costs no more. A thread reads all others ahead, and hashes (source_thread.c). */
 typedef struct source source;
 
 /* What an RFC 998 transfer holds, less the SHA-256 that follows the file. */

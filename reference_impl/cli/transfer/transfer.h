@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* One transfer of netblt, from its first packet to its last: send and recv have one, listen has many. */
 #ifndef NETBLT_CLI_TRANSFER_H
 #define NETBLT_CLI_TRANSFER_H
 
@@ -11,8 +12,7 @@
 #include "cli/store/source.h"
 #include "cli/transfer/station.h"
 
-/* One file on its way, from the first packet to the last word: send and recv have one (move.c), listen has many
- * (serve.c). Parts:
+/* One transfer of a file, a stream or a step of a tree transfer. Parts:
  * transfer_client.c the core's client: buffers in and out
  * transfer_progress.c how far it is
  * transfer_end.c    what came of it: result, reason, exit code, figures */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The core's client in a transfer: hands it buffers to send, takes those that arrived, and records events. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -7,7 +8,7 @@
 #include "cli/transfer/transfer.h"
 #include "io/clock.h"
 
-/* ---- what the core asks and tells -------------------------------------------------------------------------------- */
+/* ---- callbacks of the core --------------------------------------------------------------------------------------- */
 
 static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection *connection, uint64_t index,
                                                uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
