@@ -11,8 +11,8 @@ static const struct {
     const char *summary;
     const char *words[2]; /* that follow it and are no options */
 } commands[COMMANDS] = {
-    [COMMAND_SEND] = {"send files and directories", {"FILE", "HOST"}},
-    [COMMAND_RECV] = {"receive files and directories", {"FILE", "HOST"}},
+    [COMMAND_SEND] = {"send files and directories", {"PATH", "PATH|HOST"}},
+    [COMMAND_RECV] = {"receive files and directories", {"DEST|HOST", "HOST"}},
     [COMMAND_LISTEN] = {"serve a directory", {NULL}},
     [COMMAND_PERF] = {"measure from memory to memory", {"HOST"}},
 };
