@@ -16,7 +16,7 @@
  * waiting for OKs; 6.7 MB still fit into the socket of a receiver that may have the 8 MiB that it asks for
  * (io/link_options.c). One that may not restricts them (parameters_limit_unpaced()). */
 static const path_hint path_unpaced = {.bits_per_second = 1e9, .round_trip_s = 0.016};
-/* Of a rate that the user says: what he says may be too much, and the start tries the double. */
+/* Of a rate that the user gives: it may be too high, and the start-up tries the double. */
 #define AUTO_START_SHARE 0.5
 /* One half of a fixed rate without the other: 16 packets in 2 ms are 93 Mb/s, moderate for a local network. */
 #define BURST_PACKETS 16
@@ -64,7 +64,7 @@ static uint32_t packet_on_wire_bytes(const netblt_params *params, size_t overhea
     return (uint32_t)overhead_bytes + NETBLT_DATA_HEADER_BYTES + params->packet_size;
 }
 
-/* --path measure. A rate that neither the user nor his bursts tell is the assumed one: then a short round trip is no
+/* --path measure. Without a rate or bursts from the user the rate is the assumed one: then a short round trip is no
  * reason for fewer buffers than without measuring, because the rate may be higher. */
 static path_hint measured_path(const options *given, double round_trip_s, const path_hint *otherwise,
                                const netblt_params *params, size_t overhead_bytes)

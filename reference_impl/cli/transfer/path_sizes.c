@@ -20,8 +20,8 @@
 #define BURST_INTERVAL_MAX_MS 20
 #define RATE_ERROR_GOOD 0.01
 /* A late burst is forgiven by a quarter of its interval, but no more than 1 ms: longer intervals forgive more up to
- * this one. Not where it would be much of the round trip, which repairs wait for, nor a flood for the queues on the
- * way. */
+ * this one. Not where it would be much of the round trip, which retransmissions wait for, nor a flood for the queues on
+ * the way. */
 #define FORGIVING_INTERVAL_MS 4
 #define INTERVALS_PER_ROUND_TRIP_MIN 8
 #define FORGIVING_BURST_MAX_PACKETS 100

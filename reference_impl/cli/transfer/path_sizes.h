@@ -15,7 +15,7 @@ typedef struct path_buffers {
 } path_buffers;
 
 /* At least three bandwidth-delay products and two buffers more, in buffers of 64 to 256 KiB and whole packets: one
- * product is on its way, one is being repaired, one waits for its OK to arrive. Where more than forty buffers of
+ * product is on its way, one is being retransmitted, one waits for its OK to arrive. Where more than forty buffers of
  * 256 KiB would be under way in each product, they are a fortieth of it, but at most 65,535 packets. */
 path_buffers path_sizes_buffers(const path_hint *path, uint16_t packet_size);
 

@@ -5,9 +5,9 @@
 #include "io/clock.h"
 #include "io/entropy.h"
 
-/* As long as a peer behind two satellites takes; without an answer the transfer is only so much later. */
+/* As long as a peer beyond two satellites takes; without an answer the transfer is only so much later. */
 #define MEASURE_MAX_US 3000000
-/* Ports that nobody waits at: active ends choose theirs here. */
+/* Ports at which no process waits: active ends choose theirs here. */
 #define UNOWNED_PORT_FIRST 49152u
 #define UNOWNED_PORTS 16384u
 
@@ -26,7 +26,7 @@ static uint8_t *provide_nothing(void *context, netblt_connection *connection, ui
     return NULL;
 }
 
-/* Somebody waits there after all: he is told at once that nothing comes, and has told how far away he is. */
+/* A peer waits there after all: it gets an ABORT at once, and its RESPONSE has shown the round trip. */
 static void opened(void *context, netblt_connection *connection)
 {
     struct probe *probe = context;

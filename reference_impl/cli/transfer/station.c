@@ -17,7 +17,7 @@
 #include "io/privileges.h"
 #include "io/resolve.h"
 
-/* A hostile peer can make the core say something for every packet. */
+/* A hostile peer can make the core print a line for every packet. */
 #define LOG_LINES_MAX 20
 
 static void log_line(void *context, const char *line)
@@ -54,8 +54,8 @@ static bool is_same_file(const char *a, const char *b)
     return strcmp(a, b) == 0 && strcmp(a, "-") != 0;
 }
 
-/* Opening a record empties it, so this is asked before anything is opened: whoever mixes up the names must not lose the
- * file that he wants to send. */
+/* Opening a record empties it, so this is checked before anything is opened: a user who mixes up the names must not
+ * lose the file to be sent. */
 static int check_records(const options *given, netblt_failure *failure)
 {
     const char *names[] = {given->file, given->pcap_file, given->qlog_file};
@@ -118,7 +118,7 @@ static void fail_to_open(station *net, int error)
     net->interrupts.leave = true;
 }
 
-/* An established transfer outlives what the network says, as long as the peer itself does not fall silent (TIMER-10).
+/* An established transfer outlives errors of the network, as long as the peer itself sends packets (TIMER-10).
  */
 static void note_error(station *net, const netblt_network_error *error)
 {

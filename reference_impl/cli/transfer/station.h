@@ -15,7 +15,7 @@
 /* This process's place in the network, which all its transfers share: socket, endpoint, signals, and who looks on
  * (capture file, event log). */
 
-/* How far the transfers of a command are, for what the network says of them. */
+/* How far the transfers of a command are, for errors of the network. */
 enum station_stage {
     STAGE_OPENING, /* an error ends the command */
     STAGE_OPEN,    /* an error may pass */
@@ -55,9 +55,9 @@ typedef struct station {
     netblt_route route;
     double round_trip_s;     /* to the peer, if it was measured (round_trip.c); 0 = not known */
     int wake_fd;             /* an eventfd: threads of this process have news, the next round looks for it */
-    unsigned network_errors; /* heard of so far */
+    unsigned network_errors; /* reported so far */
     unsigned open_errors;    /* ... that answered our OPENs */
-    int reported_error;      /* errno of the last of them that the user was told of */
+    int reported_error;      /* errno of the last of them that the user has seen */
     unsigned log_lines;      /* of the core, printed so far */
 } station;
 
@@ -83,10 +83,10 @@ netblt_options station_connection_options(const station *net, bool any_order);
 
 /* ---- round_trip.c */
 /* --path measure: how far away is the peer? Sets station.round_trip_s, before the transfer is opened, because what is
- * to be sized with it is proposed in its OPEN. An OPEN for a port that nobody waits at makes a passive end answer
+ * to be sized with it is proposed in its OPEN. An OPEN for a port at which no process waits makes a passive end answer
  * REFUSED at once; RFC 998 does not oblige it to, so a peer that stays silent costs a bounded time, and nothing is
- * known. 0, or -1 with *station.plan.failure. A signal or an error from the network ends it early; both were told to
- * whom they concern. */
+ * known. 0, or -1 with *station.plan.failure. A signal or an error from the network ends it early; both were reported
+ * before. */
 int round_trip_measure(station *net);
 
 #endif

@@ -21,7 +21,7 @@ struct transfer {
     station *net;
     enum netblt_role role;
     const char *name;       /* the file, for people */
-    const char *peer;       /* the other end, for people */
+    const char *peer;       /* the remote end, for people */
     netblt_failure failure; /* what went wrong outside the protocol; kind NONE = nothing */
     source *from;           /* when sending */
     sink *to;               /* when receiving; NULL until it is needed */
@@ -34,15 +34,15 @@ struct transfer {
     bool opened;
     bool finished; /* `outcome`, `info` and `reason` are final */
     bool closed;
-    bool interrupted; /* a signal asked for the end */
+    bool interrupted; /* a signal requested the end */
     enum netblt_result outcome;
     char reason[NETBLT_STRING_MAX_BYTES + 1];
     netblt_info info;
     netblt_time started_at;
     netblt_time finished_at;
 
-    bool source_waits; /* the core asked for bytes that have not come yet */
-    bool sink_waits;   /* the core asked for memory that is still being written */
+    bool source_waits; /* the core requested bytes that have not come yet */
+    bool sink_waits;   /* the core requested memory that is still being written */
     bool complete;     /* everything was delivered to the sink */
     bool committed;    /* the sink has stored it, and the sender may know */
     /* Receiving: whether only the first data are wanted so far, and the next may come for nothing: buffers are then
@@ -108,8 +108,8 @@ sink_how transfer_sink_how(const transfer *work, bool replace);
 void transfer_tend(transfer *work);
 /* Nothing is left to do. */
 bool transfer_is_over(const transfer *work);
-/* The first time asks the peer for an orderly end (QUIT), `again` tells it that we are gone (ABORT). False when there
- * is nobody to ask. */
+/* The first time asks the peer for an orderly end (QUIT), `again` ends the connection at once (ABORT). False when
+ * there is no peer. */
 bool transfer_interrupt(transfer *work, bool again);
 
 /* ---- transfer_progress.c */
@@ -122,7 +122,7 @@ progress_view transfer_progress(transfer *work);
 enum exit_code transfer_judge(const transfer *work, summary *end);
 /* Fills a summary for what failed before there was a transfer. */
 enum exit_code transfer_judge_failure(const options *given, const netblt_failure *failure, summary *end);
-/* Reports such a failure on stderr and, if it is asked for, as an object. */
+/* Reports such a failure on stderr and, with --json, as an object. */
 enum exit_code transfer_report_failure(const options *given, const netblt_failure *failure);
 /* 0 when one of them has not been. */
 double transfer_seconds(netblt_time from, netblt_time to);

@@ -55,7 +55,7 @@ static uint8_t *get_receive_buffer(void *context, netblt_connection *connection,
 }
 
 /* A foreign sender may round the Length of its last packet up to a multiple of four (AMB-02, form c). Nothing in the
- * packet tells; a transfer size that was announced and that three zero bytes at most overrun does. */
+ * packet shows it; an announced transfer size that at most three zero bytes overrun does. */
 static uint32_t without_padding(const netblt_info *info, uint64_t index, const uint8_t *data, uint32_t length)
 {
     const netblt_params *params = &info->negotiated;
@@ -262,7 +262,7 @@ static void give_up(transfer *work, const netblt_failure *failure)
     }
 }
 
-/* What was needed late, when the peer asked for data, could not be opened. */
+/* What was needed late, when the peer requested data, could not be opened. */
 static void end_without_data(transfer *work)
 {
     if (work->failure.kind != NETBLT_FAILURE_NONE && work->connection != NULL && !work->finished)

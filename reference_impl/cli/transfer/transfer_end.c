@@ -25,7 +25,7 @@ static const char *failure_result(enum netblt_failure_kind kind)
                                                 : "local-error";
 }
 
-/* Puts the outcome of the protocol into words that say who ended it and what to do. */
+/* Writes the outcome of the protocol as text: which end ended it, and what to do. */
 static void explain(const transfer *work, char *text, size_t capacity)
 {
     const char *peer = work->peer;

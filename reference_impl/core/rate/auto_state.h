@@ -11,7 +11,7 @@
  *
  * An OK with sequence number s is in force in every DATA packet whose high consecutive sequence number has reached s
  * (for a faster pair: from the next new buffer on, AMB-43). So each offer marks an epoch of arriving data exactly, and
- * what arrived in it can be held against what was offered: no clock and no field is shared with the sender. */
+ * what arrived in it can be compared with what was offered: no clock and no field is shared with the sender. */
 
 /* What an offer is for. */
 enum nb_rate_phase {

@@ -61,7 +61,7 @@ static struct nb_burst pair_for(const struct nb_rate_auto *rate, double packets_
     return nb_pair_for_rate(packets_per_s, rate->burst_most, least_interval_ms(rate), rate->state == NB_RATE_START);
 }
 
-/* Short bursts say few rates: a probe must be one that can be told from the base. */
+/* Short bursts allow few rates: a probe must be one that differs from the base. */
 static struct nb_burst pair_above_base(const struct nb_rate_auto *rate, double packets_per_s)
 {
     double enough = rate->base + NB_RATE_NEARLY_ALL * (packets_per_s - rate->base);
@@ -213,14 +213,14 @@ static void follow_epochs(struct nb_rate_auto *rate, bool new_buffer, netblt_tim
         rate->base_measured = false;
 }
 
-/* The sender has a faster offer, and nothing says whether it waits for a new buffer to follow it or not: what arrives
+/* The sender has a faster offer, and nothing shows whether it waits for a new buffer to follow it or not: what arrives
  * meanwhile is of no epoch. */
 static bool between_epochs(const struct nb_rate_epochs *epochs)
 {
     return reached_offers(epochs) > 0;
 }
 
-/* A sender that has only retransmissions left may follow a faster offer at once. What comes tells: more than half of
+/* A sender that has only retransmissions left may follow a faster offer at once. What comes shows it: more than half of
  * the step.
  */
 static bool adopted_ahead(struct nb_rate_auto *rate, enum nb_rate_arrival kind, bool paused, netblt_time now)
@@ -245,15 +245,15 @@ static void acked(void *state, uint16_t ack)
     rate->epochs.acked = ack;
 }
 
-/* What makes a sender answer an offer with the pair `told` (NEG-09). It restricts field by field: a field that it left
- * as offered is not its limit, and the negotiated one it has agreed to. */
-static struct nb_burst cap_behind(const struct nb_rate_auto *rate, struct nb_burst offered, struct nb_burst told)
+/* What makes a sender answer an offer with the pair `answer` (NEG-09). It restricts field by field: a field that it
+ * left as offered is not its limit, and the negotiated one it has agreed to. */
+static struct nb_burst cap_behind(const struct nb_rate_auto *rate, struct nb_burst offered, struct nb_burst answer)
 {
     struct nb_burst known = rate->capped.size != 0 ? rate->capped : rate->negotiated;
-    struct nb_burst cap = told;
-    if (told.size == offered.size && known.size > told.size)
+    struct nb_burst cap = answer;
+    if (answer.size == offered.size && known.size > answer.size)
         cap.size = known.size;
-    if (told.interval_ms == offered.interval_ms && known.interval_ms < told.interval_ms)
+    if (answer.interval_ms == offered.interval_ms && known.interval_ms < answer.interval_ms)
         cap.interval_ms = known.interval_ms;
     return cap;
 }
@@ -278,7 +278,7 @@ static void null_ack(void *state, uint16_t ack, struct nb_burst burst)
     struct nb_rate_auto *rate = state;
     if (burst.size == 0)
         return;
-    rate->window_is_whole = false; /* begun anew with the next arrival */
+    rate->window_is_whole = false; /* restarts with the next arrival */
     struct nb_burst newest = rate->offered.burst;
     if (nb_seq_after(rate->offered.seq, ack) || nb_pair_same(newest, burst))
         return;

@@ -51,7 +51,7 @@
 #define NB_RATE_RECOVERY_US 1000000
 /* Microseconds over which the minimum round trip is the path's own. */
 #define NB_RATE_SHORTEST_US 10000000
-/* Packets a second. A slower flow harms nobody, and would not notice that the path becomes better. */
+/* Packets a second. A slower flow harms no other, and would not notice that the path becomes better. */
 #define NB_RATE_FLOOR 4.0
 
 /* ---- queues ------------------------------------------------------------------------------------------------ */

@@ -44,7 +44,7 @@ struct nb_burst nb_rate_control_in_force(const struct nb_rate_control *rate);
 unsigned nb_rate_control_credit(const struct nb_rate_control *rate, unsigned most);
 /* Whether buffer number `next`, counted from the begin of the transfer, may be requested now. */
 bool nb_rate_control_window_allows(const struct nb_rate_control *rate, uint64_t next);
-/* For an observer: what is behind the newest offer. */
+/* For an observer: the reasons of the newest offer. */
 struct nb_rate_report nb_rate_control_report(const struct nb_rate_control *rate);
 
 /* Whether the controller measures arrivals; without it nb_rate_control_arrival() has no effect. */

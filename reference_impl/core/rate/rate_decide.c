@@ -57,7 +57,7 @@ void nb_rate_judge(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
         return; /* judged when the next OK is due */
     if (result->packets + result->lost < NB_RATE_PACKETS_MIN ||
         result->seconds < NB_RATE_BURSTS_MIN * offer->burst.interval_ms / NB_MS_PER_S)
-        return; /* no rate can be told from so little */
+        return; /* no rate can be measured from so little */
     switch (offer->phase) {
     case NB_RATE_BASE:
         judge_base(rate, offer, result);

@@ -12,7 +12,7 @@ void nb_rate_judge(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                    netblt_time now);
 /* What the next OK should offer. Answers the phase; the rate is in *packets_per_s. */
 enum nb_rate_phase nb_rate_next_phase(struct nb_rate_auto *rate, double *packets_per_s, netblt_time now);
-/* Data comes again after an outage. */
+/* Data arrives after an outage. */
 void nb_rate_judge_silence(struct nb_rate_auto *rate);
 
 #endif

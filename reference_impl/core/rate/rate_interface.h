@@ -39,11 +39,11 @@ struct nb_rate_limits {
 };
 
 struct nb_rate_report {
-    double packets_per_s; /* measured behind the newest offer; 0 = nothing was measured */
+    double packets_per_s; /* measured for the newest offer; 0 = nothing was measured */
     const char *why;      /* of the newest decision; a string that lasts, NULL = none */
 };
 
-/* `state`: the controller's memory for one connection (union nb_rate_memory). A function that says "may be NULL"
+/* `state`: the controller's memory for one connection (union nb_rate_memory). A function with the comment "may be NULL"
  * is not needed by every controller. Times are microseconds. */
 struct nb_rate_controller {
     const char *name;

@@ -5,8 +5,8 @@
 #include "rate/rate_pair.h"
 #include "rate/rate_path.h"
 
-/* At the start nothing is known of chance, and a few lost packets must not keep the rate down: there what was lost says
- * how much losses vary. */
+/* At the start nothing is known of chance, and a few lost packets must not keep the rate down: there what was lost
+ * shows how much losses vary. */
 bool nb_rate_lost_too_much(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
     double sent = result->packets + result->lost;

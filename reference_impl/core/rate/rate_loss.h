@@ -16,14 +16,14 @@ double nb_rate_carried(const struct nb_rate_auto *rate, const struct nb_rate_res
 /* What the path carries, as a window shows it: packets lost by chance count, those that a queue dropped do not. */
 double nb_rate_path_rate(const struct nb_rate_auto *rate, const struct nb_rate_result *result);
 
-/* A queue too short for our bursts drops their ends: shorter bursts help where a lower rate would not. Answers whether
+/* A queue too short for our bursts drops their ends: shorter bursts help where a lower rate would not. Returns whether
  * they were shortened, now or since that offer. */
 bool nb_rate_shorten_bursts(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                             const struct nb_rate_result *result);
 /* Shorter bursts, or a lower base on trial. */
 void nb_rate_back_off_for_loss(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                                const struct nb_rate_result *result);
-/* One more window of a base on trial. Answers whether the trial showed that the loss was the path's own. */
+/* One more window of a base on trial. Returns whether the trial showed that the loss was the path's own. */
 bool nb_rate_loss_was_chance(struct nb_rate_auto *rate, const struct nb_rate_result *result);
 
 #endif

@@ -37,7 +37,7 @@ static struct nb_burst slow_pair(double packets_per_s)
                                                                                              : whole};
 }
 
-/* Whether a burst so long is one that nobody wants, but where the next shorter interval cannot say the rate. */
+/* Whether a burst is longer than wanted, and the next shorter interval can express the rate. */
 static bool is_too_long(struct nb_burst pair, uint16_t most)
 {
     return pair.size > most && pair.interval_ms > (most < NB_BURST_USUAL_MOST ? 1 : 2);

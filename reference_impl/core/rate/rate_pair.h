@@ -9,9 +9,9 @@
 
 #include <stdint.h>
 
-/* Between a rate in packets a second and the pair of burst size and burst interval that an OK can say (NEG-08). */
+/* Between a rate in packets a second and the pair of burst size and burst interval that an OK can carry (NEG-08). */
 
-/* Interval 0, not paced, counts as the fastest pace that can be said. */
+/* Interval 0, not paced, counts as the fastest pace that an OK can carry. */
 #define NB_RATE_UNPACED (UINT16_MAX * NB_MS_PER_S)
 /* The rate of a pair; packets a second. */
 double nb_pair_rate(struct nb_burst burst);

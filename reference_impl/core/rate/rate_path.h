@@ -32,7 +32,7 @@ netblt_time nb_rate_own_round_trip(const struct nb_rate_auto *rate);
 /* Whether the round trip is shorter than bursts can shape: then the hosts are the limit, until a queue or loss shows
  * otherwise. */
 bool nb_rate_path_is_near(const struct nb_rate_auto *rate);
-/* Whether the round trip is so long that an offer too fast would flood the path for seconds before anybody hears of it.
+/* Whether the round trip is so long that an offer too fast would flood the path for seconds before either end knows.
  */
 bool nb_rate_path_is_long(const struct nb_rate_auto *rate);
 /* There: NB_RATE_TRAIN_SHARE of what trains show, if they show no more than a careful start may be from the truth; else
@@ -45,20 +45,20 @@ bool nb_rate_many_share_the_link(const struct nb_rate_auto *rate);
 
 /* Round trips vary by more, from one to the next, than the queue that is looked for. */
 bool nb_rate_round_trips_scatter(const struct nb_rate_auto *rate);
-/* A round trip this much above the path's own tells of a queue; microseconds. */
+/* A round trip this much above the path's own shows a queue; microseconds. */
 netblt_time nb_rate_queue_limit_us(const struct nb_rate_auto *rate);
 /* Whether one does, by the newest round trips. */
 bool nb_rate_a_queue_stands(const struct nb_rate_auto *rate);
 /* Whether the newest round trips leave room for even a short one. */
 bool nb_rate_any_queue(const struct nb_rate_auto *rate);
-/* Less arrives than was offered, or than the sender itself had asked for: whether that is the path's doing. */
+/* Less arrives than was offered, or than the sender itself had requested: whether that is the path's doing. */
 bool nb_rate_path_is_the_limit(const struct nb_rate_auto *rate);
 
 /* So long do as many bursts of the newest offer take as an exact rate needs; microseconds. */
 netblt_time nb_rate_bursts_measured_us(const struct nb_rate_auto *rate);
 /* How long a window of the base rate is at least; microseconds. */
 netblt_time nb_rate_window_us(const struct nb_rate_auto *rate);
-/* What a pair can say, this end may offer, and the sender will adopt; packets a second. */
+/* What a pair can express, this end may offer, and the sender will adopt; packets a second. */
 double nb_rate_most_possible(const struct nb_rate_auto *rate);
 /* `why`: for the observer; a string that lasts. */
 void nb_rate_set_base(struct nb_rate_auto *rate, double packets_per_s, const char *why);

@@ -76,7 +76,7 @@ static double long_path_step(const struct nb_rate_auto *rate, double step, doubl
     return step < probe ? step : probe;
 }
 
-/* On a long path a probe that goes beyond the link overflows its queue before anybody hears of it, and each lost packet
+/* On a long path a probe that goes beyond the link overflows its queue before either end knows, and each lost packet
  * costs a round trip and a place in the one CONTROL packet: nothing is to be gained there that would be worth it. */
 static bool probe_would_flood_a_long_path(const struct nb_rate_auto *rate)
 {
@@ -101,7 +101,7 @@ static void probe_passed(struct nb_rate_auto *rate, double gain)
         step = long_path_step(rate, step, gain);
     rate->successes++;
     if (rate->successes >= NB_RATE_CONVINCING && link < rate->base * (1 + gain))
-        rate->trains = (struct nb_rate_trains){0}; /* the link is faster than they say: the host timed them badly */
+        rate->trains = (struct nb_rate_trains){0}; /* the link is faster than they show: the host timed them badly */
     if (rate->burst_most < NB_BURST_USUAL_MOST && ++rate->passed % NB_RATE_PASSED_BEFORE_LONGER == 0)
         rate->burst_most++;
     nb_rate_set_base(rate, rate->base + (step < most ? step : most), "a probe passed");

@@ -19,7 +19,7 @@ static bool path_is_longer(struct nb_rate_auto *rate, netblt_time queue_us, netb
     return true;
 }
 
-/* Of the base rate, what really arrives. On a near path a single window tells more of busy hosts than of the path. */
+/* Of the base rate, what really arrives. On a near path a single window shows more of busy hosts than of the path. */
 static double arriving_now(const struct nb_rate_auto *rate)
 {
     struct nb_rate_result result;

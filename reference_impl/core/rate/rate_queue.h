@@ -5,7 +5,7 @@
 
 #include "rate/auto_state.h"
 
-/* The least round trip of the recent past is known: backs off when it tells of a queue. */
+/* The least round trip of the recent past is known: backs off when it shows a queue. */
 void nb_rate_judge_queue(struct nb_rate_auto *rate, netblt_time least_us, netblt_time now);
 
 #endif

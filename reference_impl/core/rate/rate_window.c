@@ -79,7 +79,7 @@ static bool is_straggler(const struct nb_rate_trains *trains, netblt_time now)
 
 void nb_rate_trains_add(struct nb_rate_trains *trains, bool consecutive, netblt_time gap_us, netblt_time now)
 {
-    /* A longer train is several bursts that touch on a saturated link: each part of it is measured. */
+    /* A longer train is several bursts without a gap on a saturated link: each part of it is measured. */
     bool same = consecutive && trains->length > 0 && trains->length < NB_BURST_USUAL_MOST &&
                 now - trains->last < gap_us && !is_straggler(trains, now);
     if (!same) {

@@ -42,7 +42,7 @@ bool nb_rate_window_result(const struct nb_rate_window *window, struct nb_rate_r
 
 /* ---- trains ------------------------------------------------------------------------------------------------ */
 
-/* A burst leaves the sender back to back, so its dispersion on arrival tells the rate of the narrowest link. */
+/* A burst leaves the sender back to back, so its dispersion on arrival shows the rate of the narrowest link. */
 struct nb_rate_trains {
     netblt_time first, last;
     uint32_t length; /* packets in the train that runs */
@@ -69,7 +69,7 @@ struct nb_minimum {
 };
 
 void nb_minimum_init(struct nb_minimum *minimum);
-/* Answers true when a period of `period_us` and `samples` samples is complete: `before` holds its least. */
+/* Returns true when a period of `period_us` and `samples` samples is complete: `before` holds its least. */
 bool nb_minimum_add(struct nb_minimum *minimum, netblt_time value, netblt_time period_us, unsigned samples,
                     netblt_time now);
 netblt_time nb_minimum_get(const struct nb_minimum *minimum);
