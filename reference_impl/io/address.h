@@ -11,7 +11,7 @@
 #include <netblt/types.h>
 
 /* How addresses look inside netblt_address, which the core only copies and compares. All parts are in network byte
- * order, and the length tells them apart:
+ * order, and the length distinguishes them:
  *
  *      0           no address: any, of any family
  *      4  [ 6]     IPv4 address [, UDP port]

@@ -81,7 +81,7 @@ int netblt_claim_port(const netblt_address *address, uint16_t port, int *claim, 
     char text[NETBLT_ADDRESS_TEXT_BYTES];
     char name[sizeof CLAIM_PREFIX + sizeof "65535//ffffffffffffffff" + NETBLT_ADDRESS_TEXT_BYTES];
     const struct search others = {address, port, name};
-    /* Nobody foresees the end of the name, so nobody can bind it before us. */
+    /* No process can foresee the end of the name, so none can bind it before us. */
     snprintf(name, sizeof name, CLAIM_PREFIX "%u/%s/%08x%08x", port, netblt_address_text(&host, text),
              netblt_random_u32(), netblt_random_u32());
     *claim = bind_abstract(name);

@@ -50,7 +50,7 @@
 struct watched_socket {
     netblt_driver *driver;
     unsigned number;
-    uint32_t events; /* what the loop has been asked for; 0 = nothing */
+    uint32_t events; /* what is registered with the loop; 0 = nothing */
 };
 
 struct netblt_driver {
@@ -74,7 +74,7 @@ struct netblt_driver {
     bool more_to_send;         /* sending stopped for fairness only */
     struct watched_socket sockets[NETBLT_LINK_SOCKETS];
 
-    netblt_time looked_at; /* when the sockets were last asked for packets */
+    netblt_time looked_at; /* when the sockets were last read */
     bool unread;           /* fairness left some in them */
 
     /* How much arrives, see LOAD_PACKETS. */
@@ -195,7 +195,7 @@ static void measure_load(netblt_driver *driver, netblt_time now)
     driver->loaded = driver->load_packets * LOAD_WINDOW_US > LOAD_PACKETS * (now - driver->load_from);
     driver->load_packets = 0;
     driver->load_from = now;
-    for (unsigned i = 0; driver->loaded && i < NETBLT_LINK_SOCKETS; i++) /* the loop would not tell of them now */
+    for (unsigned i = 0; driver->loaded && i < NETBLT_LINK_SOCKETS; i++) /* the loop would not report them now */
         if (netblt_link_fd(driver->link, i) >= 0)
             netblt_link_read_errors(driver->link, i, report_if_ours, driver);
 }
@@ -208,19 +208,19 @@ static void socket_ready(void *context, uint32_t events)
         driver->waiting_for_writable = false;
     if ((events & EPOLLIN) != 0)
         read_packets(driver, at->number);
-    if ((events & EPOLLERR) != 0) /* after the packets: a peer's last word explains why it is gone */
+    if ((events & EPOLLERR) != 0) /* after the packets: a peer's last packet explains why it has ended */
         netblt_link_read_errors(driver->link, at->number, report_if_ours, driver);
 }
 
-/* Writability is of interest exactly while a run waits for it. Arrivals are not under load: even a wake-up that nobody
- * heeds costs each packet a walk through the waiters' lists. */
+/* Writability is of interest exactly while a run waits for it. Arrivals are not under load: even a wake-up without
+ * effect costs each packet a walk through the waiters' lists. */
 static uint32_t wanted_events(const netblt_driver *driver, unsigned number)
 {
     bool for_writing = driver->waiting_for_writable && number == netblt_link_socket_for(&driver->run.path.foreign);
     return (driver->loaded ? 0 : (uint32_t)EPOLLIN) | (for_writing ? (uint32_t)EPOLLOUT : 0);
 }
 
-/* Tells the loop what is wanted now. 0 or -errno. */
+/* Registers with the loop what is wanted now. 0 or -errno. */
 static int follow_sockets(netblt_driver *driver)
 {
     for (unsigned i = 0; i < NETBLT_LINK_SOCKETS; i++) {

@@ -19,11 +19,11 @@ netblt_driver *netblt_driver_new(netblt_loop *loop, netblt_link *link, netblt_en
 void netblt_driver_free(netblt_driver *driver);
 
 /* Makes NETBLT port `port` of `address` (or of all, if it is a wildcard) this process's own: only packets for owned
- * ports reach the endpoint. A driver that owns a passive port also answers OPENs for ports that nobody owns (AMB-26).
- * 0, or -1 with *failure: the port is in use. */
+ * ports reach the endpoint. A driver that owns a passive port also answers OPENs for ports that no process owns
+ * (AMB-26). 0, or -1 with *failure: the port is in use. */
 int netblt_driver_own_port(netblt_driver *driver, const netblt_address *address, uint16_t port, bool passive,
                            netblt_failure *failure);
-/* The same for a free port that it chooses afresh each time (AMB-21). */
+/* The same for a free port that it chooses again each time (AMB-21). */
 int netblt_driver_own_any_port(netblt_driver *driver, const netblt_address *address, uint16_t *port,
                                netblt_failure *failure);
 
@@ -42,7 +42,7 @@ bool netblt_driver_was_held_up(netblt_time begun, netblt_time wake_at, netblt_ti
 netblt_time netblt_driver_asleep_until(netblt_time begun, netblt_time wake_at, netblt_time until);
 /* Runs timers and sends what may leave. */
 void netblt_driver_serve(netblt_driver *driver);
-/* Sends what may leave now and does not wait: the last words of a closed connection. */
+/* Sends what may leave now and does not wait: the last packets of a closed connection. */
 void netblt_driver_flush(netblt_driver *driver);
 
 /* Packets of one path that crossed the link: `segment_bytes` each, the last may be shorter. */

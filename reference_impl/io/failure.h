@@ -3,7 +3,8 @@
 #ifndef NETBLT_IO_FAILURE_H
 #define NETBLT_IO_FAILURE_H
 
-/* Why something outside the protocol could not be done: one line for the user that says what was wrong and what to do.
+/* Why something outside the protocol could not be done: one line for the user that states what was wrong and what to
+ * do.
  */
 enum netblt_failure_kind {
     NETBLT_FAILURE_NONE = 0,

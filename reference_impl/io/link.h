@@ -33,7 +33,7 @@ netblt_link *netblt_link_open(enum netblt_encap encap, enum netblt_family family
  * privileges. 0, or -1 with *failure. */
 int netblt_link_transmit_by_packet_socket(netblt_link *link, netblt_failure *failure);
 /* UDP: each packet leaves by itself from now on, though the kernel could cut up a whole run (link_segmented.c). A
- * token-bucket queueing discipline that takes a run apart may drop some of its packets and tell nobody. */
+ * token-bucket queueing discipline that takes a run apart may drop some of its packets without a report. */
 void netblt_link_transmit_singly(netblt_link *link);
 /* Gives the link its address and, for UDP, its port (0 = any free one). An address of one family, even its wildcard,
  * closes the other family's socket; NETBLT_FAMILY_ANY keeps both. 0, or -1 with *failure. */
@@ -99,7 +99,7 @@ typedef void netblt_network_error_fn(void *context, const netblt_network_error *
 /* Bytes of the largest run that leaves in one system call where the kernel segments (UDP). */
 #define NETBLT_LINK_RUN_MAX_BYTES 65507
 
-/* Sends packets number *next and up of a run, and moves *next behind the last one that needs no more care: sent, or
+/* Sends packets number *next and up of a run, and moves *next past the last one that needs no more care: sent, or
  * lost for a reason given to `report`. */
 enum netblt_sent netblt_link_send(netblt_link *link, const netblt_output *run, const uint8_t *packets, size_t *next,
                                   netblt_network_error_fn *report, void *context);

@@ -9,7 +9,7 @@
  * less (net.core.rmem_max), which is enough for default rates. */
 #define SOCKET_BUFFER_BYTES (8 * 1024 * 1024)
 
-/* The privileged form goes beyond net.core.[rw]mem_max; the plain one is what everybody may do. */
+/* The privileged form goes beyond net.core.[rw]mem_max; the plain one is what every user may do. */
 void netblt_link_enlarge_buffers(int fd)
 {
     const int bytes = SOCKET_BUFFER_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Raw IPv4 by a packet socket: our packets go straight to the interface's driver, past routing, firewall and queueing
  * disciplines, which saves a third of what sending costs; by an AF_XDP socket (xdp_ring.h) almost half. It is for hosts
- * whose owner knows that none of these is needed, so it is off unless asked for. Receiving stays with the raw socket.
+ * whose owner knows that none of these is needed, so it is off by default. Receiving stays with the raw socket.
  */
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -77,7 +77,7 @@ static void give_up_ring(netblt_link *link)
     link->ring = NULL;
 }
 
-/* The ring has one interface for good: where the way changes to another, the packet socket goes along. */
+/* The ring belongs to one interface permanently: where the route changes to another, the packet socket is used. */
 static bool is_ring_usable(netblt_link *link, const netblt_output *run)
 {
     int interface = link->next_hop.sll_ifindex;
@@ -127,7 +127,7 @@ int netblt_link_send_by_ring(netblt_link *link, const netblt_socket *from, const
     error = netblt_xdp_send(link->ring);
     if (error == 0 || error == EAGAIN || error == EBUSY || error == ENOBUFS)
         return *next > first ? 0 : ENOBUFS;
-    give_up_ring(link); /* the interface is down or gone: the next packets show it where errors are reported */
+    give_up_ring(link); /* the interface is down or removed: the next packets show it where errors are reported */
     return *next > first ? 0 : ENOTSUP;
 }
 

@@ -11,7 +11,7 @@
 #define UDP_GRO 104 /* Linux 5.0 */
 #endif
 
-/* What the kernel tells beside the datagram. */
+/* What the kernel reports beside the datagram. */
 struct notes {
     netblt_address destination; /* ours; empty for broadcasts and groups: a transfer has two ends */
     size_t segment_bytes;       /* of a coalesced run; 0 = one packet */
@@ -86,7 +86,8 @@ unsigned netblt_link_receive(netblt_link *link, unsigned i, netblt_arrival arriv
         inbox->messages[k].msg_hdr.msg_controllen = LINK_CONTROL_BYTES;
     }
     count = recvmmsg(link->sockets[i].fd, inbox->messages, inbox->batch, MSG_DONTWAIT, NULL);
-    /* Any error but "empty" is an ICMP report, told once and read in full from the error queue: there may be more. */
+    /* Any error but "empty" is an ICMP report, reported once and read in full from the error queue: there may be more.
+     */
     *more = count > 0 ? (unsigned)count == inbox->batch : count < 0 && errno != EAGAIN && errno != EWOULDBLOCK;
     for (int k = 0; k < count; k++)
         if (read_message(link, link->sockets[i].family, (unsigned)k, &arrivals[usable]))

@@ -55,7 +55,7 @@ static unsigned prepare(netblt_link *link, const netblt_socket *from, struct out
     return count;
 }
 
-/* Moves *next behind what was sent. 0 or errno. */
+/* Moves *next past what was sent. 0 or errno. */
 static int send_one_by_one(netblt_link *link, netblt_socket *from, const netblt_output *run, const uint8_t *packets,
                            size_t *next)
 {
@@ -81,7 +81,7 @@ static int send_some(netblt_link *link, netblt_socket *from, const netblt_output
     return error == ENOTSUP ? send_one_by_one(link, from, run, packets, next) : error;
 }
 
-/* Tells of a packet that could not leave. */
+/* Reports a packet that could not leave. */
 static void report_lost(const netblt_output *run, const uint8_t *packet, int error, netblt_network_error_fn *report,
                         void *context)
 {
@@ -93,11 +93,11 @@ static void report_lost(const netblt_output *run, const uint8_t *packet, int err
     report(context, &lost);
 }
 
-/* The driver waits until the raw socket is writable, which says nothing of the packet socket: a full packet socket
+/* The driver waits until the raw socket is writable, which shows nothing of the packet socket: a full packet socket
  * counts as congested, and the driver pauses.
  *
- * A socket tells of an earlier packet's ICMP error by failing the next call, so a failed packet gets a second try;
- * what fails twice is lost as if in the network, and the protocol repairs it. */
+ * A socket reports an earlier packet's ICMP error by failing the next call, so a failed packet gets a second try;
+ * what fails twice is lost as if in the network, and the protocol retransmits it. */
 enum netblt_sent netblt_link_send(netblt_link *link, const netblt_output *run, const uint8_t *packets, size_t *next,
                                   netblt_network_error_fn *report, void *context)
 {

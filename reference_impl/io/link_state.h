@@ -40,7 +40,7 @@ typedef struct netblt_link_ops {
      */
     size_t (*wrap)(netblt_link *link, const netblt_socket *from, const netblt_path *path, size_t length,
                    uint8_t header[NETBLT_IP_HEADER_BYTES]);
-    size_t header_bytes; /* behind the IP header */
+    size_t header_bytes; /* after the IP header */
     unsigned batch;      /* datagrams to take in one system call */
 } netblt_link_ops;
 
@@ -54,12 +54,12 @@ struct netblt_link {
     const netblt_link_ops *ops;
     netblt_socket sockets[NETBLT_LINK_SOCKETS]; /* IPv4, IPv6 */
     uint16_t udp_port;                          /* ours; 0 for raw IP */
-    uint16_t ip_id; /* raw IPv4: identification of the next packet, climbing so that captures can tell copies from
+    uint16_t ip_id; /* raw IPv4: identification of the next packet, climbing so that captures distinguish copies from
                        retransmissions */
     struct netblt_inbox *inbox;
 
     /* Sending by a packet socket, see link_packet.c. */
-    int packet_fd;                       /* -1 = not asked for */
+    int packet_fd;                       /* -1 = not requested */
     netblt_xdp_ring *ring;               /* faster than packet_fd; NULL = this kernel or this process cannot */
     uint8_t own_address[ETHER_ADDR_LEN]; /* of the ring's interface */
     bool last_by_packet_socket;          /* the newest packet was given to packet_fd or ring */

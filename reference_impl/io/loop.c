@@ -145,7 +145,7 @@ void netblt_loop_wait(netblt_loop *loop, netblt_time until)
     else
         arm_timer(loop, until);
     count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout_ms);
-    for (int i = 0; i < count; i++) { /* -1 with EINTR: nothing is ready, the caller comes again */
+    for (int i = 0; i < count; i++) { /* -1 with EINTR: nothing is ready, the caller calls again */
         if (events[i].data.u32 == TIMER_SLOT) {
             clear_timer(loop);
         } else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every raw socket of a host gets a copy of every protocol-30 packet. A filter in the kernel keeps away those for ports
- * of other processes, so that nobody is woken, and no buffer is filled, by a transfer that is not his. It is only an
+ * of other processes, so that no process is woken, and no buffer filled, by the transfer of another. It is only an
  * economy: port_table.c decides. */
 #include <linux/filter.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void write_program(struct program *program, enum netblt_family family, co
 {
     program->count = 0;
     if (family == NETBLT_FAMILY_IPV4)
-        add(program, BPF_LDX | BPF_B | BPF_MSH, 0, 0); /* behind the IP header, options included */
+        add(program, BPF_LDX | BPF_B | BPF_MSH, 0, 0); /* after the IP header, options included */
     else
         add(program, BPF_LDX | BPF_IMM, 0, 0);
     add(program, BPF_LD | BPF_H | BPF_IND, FOREIGN_PORT_OFFSET, 0);

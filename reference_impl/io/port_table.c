@@ -82,7 +82,7 @@ bool netblt_port_table_owns(const netblt_port_table *table, uint16_t port)
 }
 
 /* An OPEN for a port that no process of this host owns deserves a REFUSED, and a passive end gives it (AMB-26). Over
- * UDP all NETBLT ports behind our UDP port are ours alone; over raw IP the other processes have to be asked. */
+ * UDP all NETBLT ports of our UDP port are ours alone; over raw IP the other processes have to be asked. */
 static bool is_nobodys_open(netblt_port_table *table, const netblt_path *path, uint16_t port, uint8_t type,
                             netblt_time now)
 {

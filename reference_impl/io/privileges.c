@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Changes the user and gives up capabilities, for good: see privileges.h. */
+/* Changes the user and gives up capabilities, permanently: see privileges.h. */
 #include "io/privileges.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "io/failure.h"
 
 /* Privileges serve two purposes: to open the sockets, and to open the files that the local user names. They go in this
- * order, each step for good:
+ * order, each step permanently:
  *
  *     sockets are opened and bound
  *     netblt_privileges_reduce   another user if wanted; of the capabilities, root keeps those that open files

@@ -41,7 +41,7 @@ static int raw_open(enum netblt_family family, netblt_failure *failure)
     return fd;
 }
 
-/* The kernel hands an IPv4 raw socket the whole IP packet, options included, and an IPv6 one what is behind the
+/* The kernel hands an IPv4 raw socket the whole IP packet, options included, and an IPv6 one what follows the
  * headers. */
 static size_t raw_skip(enum netblt_family family, const uint8_t *datagram, size_t length)
 {

@@ -45,7 +45,7 @@ int netblt_resolve(const char *host, enum netblt_family family, netblt_address *
     int error = look_up(host, netblt_family_to_socket(family), 0, address);
     if (error != 0)
         return explain(host, family, error, failure);
-    /* A transfer has one peer: groups, broadcasts and "any" are nobody. */
+    /* A transfer has one peer: groups, broadcasts and "any" are none. */
     if (netblt_address_is_any(address) || netblt_address_is_group(address))
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is not the address of one host: give the peer's address",
                            host);

@@ -67,7 +67,7 @@ static int find_both(const char *text, char *name, netblt_user *user, netblt_fai
                            "--user %s: no account has this number, so a group is needed: --user %s:GROUP", text, name);
     if (group == NULL)
         return 0;
-    free(user->name); /* a group that is named stands alone */
+    free(user->name); /* a group that is named has no user name */
     user->name = NULL;
     return find_group(text, group, &user->gid, failure);
 }

@@ -161,7 +161,7 @@ void netblt_xdp_add(netblt_xdp_ring *ring, size_t length)
         (struct xdp_desc){.addr = (uint64_t)frame * NETBLT_XDP_FRAME_BYTES, .len = (uint32_t)length};
 }
 
-/* A call takes no more than its budget, and says EAGAIN when there is more. */
+/* A call takes no more than its budget, and returns EAGAIN when there is more. */
 int netblt_xdp_send(netblt_xdp_ring *ring)
 {
     uint32_t left;

@@ -11,7 +11,7 @@
 typedef struct pool_buffer {
     SLIST_ENTRY(pool_buffer) of_all;
     SLIST_ENTRY(pool_buffer) of_idle;
-    /* These three are for whoever has taken the buffer. */
+    /* These three are for the user of the buffer. */
     STAILQ_ENTRY(pool_buffer) next;
     uint64_t index;
     uint32_t length;
@@ -33,7 +33,7 @@ uint8_t *buffer_pool_take(buffer_pool *pool, size_t bytes);
 void buffer_pool_give_back(buffer_pool *pool, const uint8_t *bytes);
 /* The buffer that `bytes` belong to. */
 pool_buffer *buffer_pool_find(const uint8_t *bytes);
-/* Frees all buffers, those that were never given back too: nobody may use them any more. */
+/* Frees all buffers, those that were never given back too: none may be used any more. */
 void buffer_pool_clear(buffer_pool *pool);
 
 #endif

@@ -165,7 +165,7 @@ static bool open_named(file_place *at)
     return true;
 }
 
-/* A name that the file system does not take is better found out before anything arrives. So is a directory that was
+/* A name that the file system does not take is better detected before anything arrives. So is a directory that was
  * removed: tmpfs makes nameless files in it, and refuses only to name them. False with errno. */
 static bool is_name_possible(const file_place *at)
 {
@@ -293,7 +293,7 @@ static int give_name(file_place *at)
         return 0;
     if (errno != EEXIST || !at->replace)
         return -1;
-    if (!lock(at->fd)) { /* nobody else can have opened it */
+    if (!lock(at->fd)) { /* no other process can have opened it */
         errno = EBUSY;
         return -1;
     }

@@ -11,9 +11,9 @@
  * The file has no name while it is written (O_TMPFILE), so nothing of it remains whatever happens. Where that is not
  * possible it is called ".netblt-N", with N from 0 to PLACE_TEMPORARY_NAMES - 1. Where a file must be replaced, a
  * nameless file needs such a name too, between linkat() and renameat(): linkat() itself replaces nothing. A process
- * that is killed then leaves it behind. Every file has an exclusive flock() before it has a temporary name and keeps it
- * to its end: a file with a temporary name whose lock can be taken belongs to nobody, and place_remove_stale() removes
- * it. */
+ * that is killed then leaves it there. Every file has an exclusive flock() before it has a temporary name and keeps it
+ * to its end: a file with a temporary name whose lock can be taken belongs to no process, and place_remove_stale()
+ * removes it. */
 #define PLACE_TEMPORARY_NAMES 256
 #define PLACE_TEMPORARY_NAME_BYTES 24
 

@@ -187,7 +187,7 @@ bool sink_takes_any_order(const sink *to)
 
 /* ---- failures --------------------------------------------------------------------------------------------------- */
 
-/* What the target itself says of its failure; empty: nothing. */
+/* What the target itself reports of its failure; empty: nothing. */
 static const char *explanation(const sink *to)
 {
     return to->target.kind->explain != NULL ? to->target.kind->explain(to->target.self) : "";
@@ -225,7 +225,7 @@ const char *sink_error_text(const sink *to)
 /* ---- buffers ---------------------------------------------------------------------------------------------------- */
 
 /* Buffers that the thread may be writing, beyond those that the transfer may have outstanding: while it writes one, the
- * next can be asked for. */
+ * next can be requested. */
 #define WRITING_BUFFERS 1
 
 bool sink_has_room(const sink *to, size_t most)

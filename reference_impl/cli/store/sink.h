@@ -32,7 +32,7 @@ sink *sink_open_at(int dir_fd, const char *dir, const char *target, const sink_h
                    netblt_failure *failure);
 /* One part of a tree transfer for `store`, which stays the caller's and lives on until the sink is closed; calls
  * tree_store_begin(). Other transfers follow with sinks of their own. sink_collect() has news of the store as well:
- * tree_store_state() says TREE_RESUMES or TREE_CHANGED when the transfer is to be ended. sink_commit() returns true
+ * tree_store_state() is TREE_RESUMES or TREE_CHANGED when the transfer is to be ended. sink_commit() returns true
  * when the part is stored; TREE_RESUMES at its end is no failure, but it then stays false. No digest is expected or
  * computed. */
 sink *sink_open_tree(tree_store *store, const sink_how *how, const char *name, netblt_failure *failure);
@@ -43,8 +43,8 @@ void sink_close(sink *to);
 bool sink_takes_any_order(const sink *to);
 
 /* netblt_client.get_receive_buffer, .deliver and .discard. `get_receive_buffer` returns NULL when `most` buffers are
- * out, and one more that is being written, or memory is short; sink_has_room() says when to ask again. `deliver` takes
- * buffer `index` of a transfer cut into buffers of `capacity` bytes. */
+ * out, and one more that is being written, or memory is short; sink_has_room() is true when to ask again. `deliver`
+ * takes buffer `index` of a transfer cut into buffers of `capacity` bytes. */
 uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most);
 void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length);
 void sink_discard(sink *to, uint8_t *data);
@@ -63,8 +63,8 @@ const char *sink_error_text(const sink *to);
 /* Whether the data end in their SHA-256, which is checked and not stored. Before the first buffer is delivered. */
 void sink_expect_digest(sink *to, bool expected);
 
-/* Everything has been delivered: stores it for good, as far as sink_how asks for. Never blocks: false means that it is
- * not stored yet, call again after the next sink_collect(), or that it has failed (sink_failure()). When it returns
+/* Everything has been delivered: stores it permanently, as far as sink_how asks for. Never blocks: false means that it
+ * is not stored yet, call again after the next sink_collect(), or that it has failed (sink_failure()). When it returns
  * true the digest is known. */
 bool sink_commit(sink *to);
 /* The transfer has failed: a file gets no name, unless it is just getting it. */

@@ -12,20 +12,20 @@
 #include "cli/tree/tree_store.h"
 
 /* Functions that return an int return 0 or an errno value; EBADMSG: the digest is not the expected one. Those of the
- * thread are called by nobody else from its start to its end. */
+ * thread are called by no other from its start to its end. */
 typedef struct sink_target_kind {
     bool takes_any_order; /* write() is called for buffers in any order; otherwise one after the other */
 
     /* ---- the thread's */
     void (*begin)(void *target);
     int (*write)(void *target, uint64_t offset, const uint8_t *bytes, uint32_t length);
-    /* Everything was written, `size` bytes: stores it for good, unless *abandoned becomes true before it cannot be
+    /* Everything was written, `size` bytes: stores it permanently, unless *abandoned becomes true before it cannot be
      * taken back. *stored: it is. */
     int (*finish)(void *target, uint64_t size, const atomic_bool *abandoned, bool *stored);
     /* It will not be finished. */
     void (*stop)(void *target);
 
-    /* ---- anybody's, at any time */
+    /* ---- for any thread, at any time */
     /* The thread is to end, whatever it waits for. */
     void (*abandon)(void *target);
 

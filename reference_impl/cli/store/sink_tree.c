@@ -5,7 +5,7 @@
 
 #include "cli/store/sink_target.h"
 
-/* What the store's failures are as errno values: the failure itself says more. */
+/* What the store's failures are as errno values: the text of the failure has more. */
 #define TREE_FAILED EIO
 
 typedef struct tree_target {

@@ -106,7 +106,7 @@ static bool is_readable(int fd)
 }
 
 /* Only what can be read at any place and has a size is a file here: a terminal, a pipe, a device is a stream, and
- * so is a file that tells no size, as those in /proc. stdin may be a file that someone has read a part of: the rest is
+ * so is a file without a size, as those in /proc. stdin may be a file that someone has read a part of: the rest is
  * ours. */
 static int find_kind(source *from, netblt_failure *failure)
 {

@@ -40,7 +40,8 @@ uint64_t source_size(const source *from);
 void source_end_in_digest(source *from, bool ends);
 /* Sends no more of a file than its first `bytes` bytes. False when it has fewer. */
 bool source_cut(source *from, uint64_t bytes);
-/* netblt_client.get_send_buffer and .release. When reading fails: WAIT for ever, and source_failure() tells. */
+/* netblt_client.get_send_buffer and .release. When reading fails: WAIT for ever, and source_failure() has the reason.
+ */
 enum netblt_send_buffer source_supply(source *from, uint32_t capacity, const uint8_t **data, uint32_t *length,
                                       bool *last);
 void source_release(source *from, const uint8_t *data);
