@@ -37,8 +37,6 @@ TOML_NAMES = ("slug", "id", "dialects", "ambiguities", "same_as", "binds", "reac
 
 # What a build makes, and what other projects wrote.
 NOT_OURS = ("build", ".venv", "reference_impl/third_party", "dissector/upstream/wireshark")
-# Folders in whose comments words of the table are still to be replaced.
-UNFINISHED_COMMENTS = ("reference_impl/cli/listen/",)
 
 
 @dataclass(frozen=True)
@@ -216,7 +214,7 @@ def comments() -> Iterator[Text]:
     """What programmers read in source files."""
     for path in _files("*/**/*.[ch]", "*/**/*.py"):
         name = _name(path)
-        if name.startswith((*NOT_OURS, *UNFINISHED_COMMENTS)):
+        if name.startswith(NOT_OURS):
             continue
         readers = (python_comments, docstrings) if path.suffix == ".py" else (c_comments,)
         for read in readers:

@@ -10,7 +10,7 @@
 #include "io/address.h"
 
 #define HELD_KEY_BYTES 8 /* of each hash in a client string */
-/* Of one list; 41 bytes for each run of pieces, 9 for each file: more than this is held by nobody who resumes. */
+/* Of one list; 41 bytes for each run of pieces, 9 for each file: no peer that resumes holds more than this. */
 #define HELD_LIST_MAX_BYTES (UINT64_C(16) << 20)
 
 /* What a list is found by: the hashes that the client string of a later step names. */
@@ -21,8 +21,8 @@ typedef struct held_key {
 
 struct held_kept;
 
-/* The oldest lists give way: those of the same address first, when that has more than its share. A peer whose list is
- * gone sends it again. */
+/* The oldest lists give way: those of the same address first, when that has more than its share. A peer whose list was
+ * removed sends it once more. */
 typedef struct held_cache {
     TAILQ_HEAD(held_kept_list, held_kept) lists; /* the one that was used last is the first */
     uint64_t bytes;

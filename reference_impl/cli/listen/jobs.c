@@ -14,7 +14,7 @@ struct job {
     int wake_fd;
     bool begun;  /* is in jobs.begun, not in jobs.waiting */
     bool ran;    /* there was a thread */
-    bool joined; /* ... and it is gone */
+    bool joined; /* ... and it has ended */
     bool dropped;
     atomic_bool stop;
     atomic_bool ended;

@@ -14,7 +14,7 @@ typedef struct job job;
 
 /* What is to be done. */
 typedef struct job_plan {
-    /* In the thread. Returns early when *stop becomes true: nobody wants the result any more. */
+    /* In the thread. Returns early when *stop becomes true: the result is no longer needed. */
     void (*run)(void *context, const atomic_bool *stop);
     /* In the event loop, after the end of `run`, or when the job is dropped before it began. */
     void (*free)(void *context);

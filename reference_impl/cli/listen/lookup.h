@@ -26,7 +26,7 @@ typedef struct lookup lookup;
 
 /* NULL when memory is short, or claimed by others. */
 lookup *lookup_begin(jobs *all, const lookup_plan *plan);
-/* Nobody wants it any more, or its source is closed. NULL is allowed. */
+/* It is no longer needed, or its source is closed. NULL is allowed. */
 void lookup_end(lookup *one);
 bool lookup_has_ended(const lookup *one);
 

@@ -16,7 +16,7 @@
 #define RESERVATIONS_MAX 64
 #define RESERVATIONS_PER_HOST_MAX 16
 
-/* What the next step is told of those before. */
+/* What the next step gets of those before. */
 typedef struct reserved_past {
     netblt_time begun;    /* of the first; 0: there was none */
     uint64_t moved_bytes; /* of files, by all of them */

@@ -22,7 +22,7 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
                                                uint32_t capacity, const uint8_t **data, uint32_t *length, bool *last)
 {
     served *one = context;
-    served_touch(one); /* whatever fails, it is found in the next round */
+    served_mark(one); /* whatever fails, it is found in the next round */
     if (one->work.failure.kind != NETBLT_FAILURE_NONE)
         return NETBLT_SEND_BUFFER_WAIT;
     if (one->work.from == NULL && (served_is_step(one) || !served_open_source(one)))
@@ -50,7 +50,7 @@ static void closed(void *context, netblt_connection *connection)
 {
     served *one = context;
     transfer_client.closed(context, connection);
-    served_touch(one);
+    served_mark(one);
 }
 
 /* That of one transfer, but files are opened when they are needed. */
@@ -84,18 +84,18 @@ static void tend_unvalidated(served *one)
         transfer_tend(work);
     if (work->failure.kind != NETBLT_FAILURE_NONE && work->connection != NULL && !work->finished)
         netblt_abort(work->connection, "cannot read the data", netblt_clock_now());
-    if (!work->closed || one->touched) /* touched by this: looked at next */
+    if (!work->closed || one->marked) /* marked by this: looked at next */
         return;
     serve_report(one->server, one);
     served_free(one);
 }
 
-static void tend_touched(serve *server)
+static void tend_marked(serve *server)
 {
-    while (!SLIST_EMPTY(&server->touched)) {
-        served *one = SLIST_FIRST(&server->touched);
-        SLIST_REMOVE_HEAD(&server->touched, touched_place);
-        one->touched = false;
+    while (!SLIST_EMPTY(&server->marked)) {
+        served *one = SLIST_FIRST(&server->marked);
+        SLIST_REMOVE_HEAD(&server->marked, marked_place);
+        one->marked = false;
         if (!one->validated)
             tend_unvalidated(one);
     }
@@ -133,7 +133,7 @@ static void tend(void *context)
 {
     serve *server = context;
     jobs_tend(&server->work);
-    tend_touched(server);
+    tend_marked(server);
     tend_validated(server);
 }
 

@@ -21,9 +21,9 @@
  * serve_places.c   who gets one of the places of --max-connections, and who loses it
  * serve_report.c   a line for each transfer
  *
- * Anybody can forge an OPEN. Until the peer is validated (netblt_client.validated) its connection has no place, no file
- * descriptor, no temporary file and no lock on a name, and accepting it takes a time that does not grow with the number
- * of connections. */
+ * Any host can forge an OPEN. Until the peer is validated (netblt_client.validated) its connection has no place, no
+ * file descriptor, no temporary file and no lock on a name, and accepting it takes a time that does not grow with the
+ * number of connections. */
 
 typedef struct serve serve;
 
@@ -43,8 +43,8 @@ typedef struct served {
     transfer work; /* first: the context of the core's client */
     serve *server;
     LIST_ENTRY(served) place; /* in one of the server's lists */
-    SLIST_ENTRY(served) touched_place;
-    bool touched; /* is in server->touched */
+    SLIST_ENTRY(served) marked_place;
+    bool marked; /* is in server->marked */
 
     netblt_address foreign;
     char peer[NETBLT_ADDRESS_TEXT_BYTES]; /* these two: only after served_describe() */
@@ -64,12 +64,12 @@ typedef struct served {
     bool settled;        /* see served_settle() */
     bool went_on;        /* these two: once the step has ended. It was one of several */
     bool keeps_name;     /* ... and its name is kept for its host */
-    bool was_answered;   /* it needs another step first, and the peer was told */
+    bool was_answered;   /* it needs another step first, and the peer has that reply */
     reserved_past past;  /* what the steps before have done */
 
     bool validated;          /* in server->validated, not in server->unvalidated */
     bool refused;            /* had no place when it was validated */
-    bool gave_way;           /* its place went to somebody else */
+    bool gave_way;           /* its place went to another peer */
     bool holds[SCOPES];      /* counts against the limits */
     uint64_t promised_bytes; /* that its buffers may take */
     uint64_t first_bytes;    /* that they may take before the peer is validated */
@@ -90,7 +90,7 @@ struct serve {
     int root;
     served_list unvalidated;
     served_list validated;
-    SLIST_HEAD(, served) touched; /* unvalidated connections that something happened to */
+    SLIST_HEAD(, served) marked; /* unvalidated connections that something happened to */
 
     tally held;       /* by validated peers in each scope but SCOPE_NAME */
     name_locks names; /* that validated peers store under */
@@ -110,7 +110,7 @@ struct serve {
     unsigned unreported;    /* refused or never validated, and not reported one by one */
     netblt_time summary_at; /* when these are */
     netblt_time objects_at; /* when --json-progress is due; 0 = not yet known */
-    bool output_failed;     /* stdout takes no more, which was told */
+    bool output_failed;     /* stdout takes no more, which was reported */
 };
 
 /* ---- serve.c */
@@ -119,7 +119,7 @@ enum exit_code command_serve(const options *given);
 
 /* ---- served.c */
 /* Something happened to this connection: it is looked at in the next round. */
-void served_touch(served *one);
+void served_mark(served *one);
 /* Fills `peer` and `printable`. */
 void served_describe(served *one);
 /* Opens the file that is to be sent. False with transfer.failure. */
@@ -134,7 +134,7 @@ void served_keep_memory(served *one);
 void served_give_memory_back(served *one);
 
 /* ---- served_step.c */
-/* Its data are those of a step of a tree transfer. The peer may have asked for one and got none: see served_begin_step.
+/* Its data are those of a step of a tree transfer. The peer may have requested one and got none: see served_begin_step.
  */
 bool served_is_step(const served *one);
 /* The peer is validated: opens what the step needs, or begins to. NULL, or why not. */
@@ -177,15 +177,15 @@ void served_validated(served *one);
 /* The transfer has ended. */
 void served_give_place_back(served *one);
 void served_give_name_back(served *one);
-/* Measures progress, and ends what has made none for too long. The moment at which to come again. */
+/* Measures progress, and ends what has made none for too long. Returns when to call it again. */
 netblt_time serve_watch_progress(serve *server, netblt_time now);
 
 /* ---- serve_report.c */
 void serve_report(serve *server, served *one);
 void serve_report_refusal(serve *server, served *one, const char *reason);
-/* From time to time: how many were not reported one by one. The moment at which to come again. */
+/* From time to time: how many were not reported one by one. Returns when to call it again. */
 netblt_time serve_report_rest(serve *server, netblt_time now);
-/* With --json-progress, each second: an object for each transfer of a validated peer. The moment at which to come
+/* With --json-progress, each second: an object for each transfer of a validated peer. Returns when to call it
  * again; NEVER while there is no transfer. */
 netblt_time serve_report_progress(serve *server, netblt_time now);
 

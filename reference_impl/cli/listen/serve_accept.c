@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How `netblt listen` replies to an OPEN. Whoever forges it pays one packet, so nothing here is opened or created to
+/* How `netblt listen` replies to an OPEN. A forged one costs one packet, so nothing here is opened or created to
  * stay, and nothing takes longer when there are more connections. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,7 +161,7 @@ void serve_accept(void *context, const netblt_request *request, netblt_answer *a
         return;
     }
     answer->accept = false;
-    answer->silent = one != NULL && serve_lets_wait(server, one); /* its OPEN comes again */
+    answer->silent = one != NULL && serve_lets_wait(server, one); /* its OPEN is retransmitted */
     snprintf(answer->reason, sizeof answer->reason, "%s", objection);
     if (one != NULL && !answer->silent)
         serve_report_refusal(server, one, objection);

@@ -10,7 +10,7 @@
 #include "io/clock.h"
 
 /* Small limits on places would leave one address or network too few to be of use: netblt needs one place for a
- * transfer, and people behind one address translator share it. */
+ * transfer, and users of one address translator share it. */
 #define PER_ADDRESS_SHARE 4
 #define PER_ADDRESS_LEAST 4
 #define PER_PREFIX_SHARE 2
@@ -21,8 +21,8 @@
 #define SECOND_US UINT64_C(1000000)
 /* How long a name is kept for the next step where transfers may be without progress for ever. */
 #define RESERVED_S 30
-/* A transfer without new data for so long, whose host wants to store the same again, was lost: OPENs come again after
- * one second and after three. */
+/* A transfer without new data for so long, whose host wants to store the same again, was lost: OPENs are retransmitted
+ * after one second and after three. */
 #define LOST_US (2 * SECOND_US)
 /* 100 us each */
 #define WAITS_MAX 50
@@ -258,7 +258,7 @@ netblt_time serve_watch_progress(serve *server, netblt_time now)
 
 /* ---- the same host again --------------------------------------------------------------------------------------- */
 
-/* A peer whose process or host was restarted comes again before its old connection is given up. Its OPENs get no reply
+/* A peer whose process or host was restarted opens again before its old connection is given up. Its OPENs get no reply
  * until it shows whether the old one still makes progress. */
 
 /* A transfer that keeps the step `one` from its name. */
@@ -280,7 +280,7 @@ static bool is_ending(const served *holder)
     return holder != NULL && holder->work.finished;
 }
 
-/* The same, if it is of the same host and can be gone on with. */
+/* The same, if it is of the same host and can be continued. */
 static served *find_earlier(const serve *server, const served *one)
 {
     served *other = find_holder(server, one);
@@ -290,7 +290,7 @@ static served *find_earlier(const serve *server, const served *one)
 }
 
 /* The thread of a sink ends within microseconds as a rule, and the next step comes after a round trip, which in a local
- * network is not longer. Its OPEN would come again after a second: so this once a few milliseconds are waited. */
+ * network is not longer. Its OPEN would be retransmitted after a second: so this once a few milliseconds are waited. */
 static void wait_for_sink(served *holder)
 {
     const struct timespec moment = {.tv_nsec = 100000};
@@ -345,7 +345,7 @@ static served *find_victim(const serve *server, const served *one, enum served_s
     return find_idle(server, one, scope, now);
 }
 
-/* NULL, or why not. *victim is who loses its place then, or NULL when nobody has to. */
+/* NULL, or why not. *victim is the connection that loses its place then, or NULL when none has to. */
 static const char *find_place(const serve *server, const served *one, served **victim)
 {
     netblt_time now = netblt_clock_now();
@@ -388,7 +388,7 @@ static const char *settle_in(served *one)
 {
     const char *reason = make_place(one);
     if (reason != NULL && is_ending(find_holder(one->server, one))) {
-        one->was_answered = true; /* it comes again, and then the name is free */
+        one->was_answered = true; /* the peer opens again, and then the name is free */
         return STEP_CHANGED;
     }
     if (reason != NULL)

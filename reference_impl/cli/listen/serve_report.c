@@ -10,7 +10,7 @@
 #include "cli/report/text.h"
 #include "io/clock.h"
 
-/* Anybody can make us refuse, or give a place to somebody else: the log must not be theirs to fill. */
+/* Any host can make us refuse, or give a place to another peer: it must not be able to fill the log. */
 #define REFUSALS_MAX 10
 #define REFUSALS_PER_US 1000000
 /* How often those that are not reported one by one are counted up. */
@@ -47,7 +47,7 @@ netblt_time serve_report_rest(serve *server, netblt_time now)
     return NETBLT_TIME_NEVER;
 }
 
-/* A log that nobody reads any more is no reason to stop serving, but must not go unnoticed. */
+/* A log that is no longer read is no reason to stop serving, but must not go unnoticed. */
 static void note_output(serve *server, bool written)
 {
     if (written)
@@ -88,8 +88,8 @@ static void print_done(serve *server, const summary *end, const char *peer)
     note_output(server, report_flush());
 }
 
-/* Whether it is worth a line: a transfer was begun, or the peer ended it, or something failed here. Nobody may stand
- * behind the rest. */
+/* Whether it is worth a line: a transfer was begun, or the peer ended it, or something failed here. The rest may
+ * be forged. */
 static bool is_worth_a_line(const served *one)
 {
     const transfer *work = &one->work;

@@ -12,17 +12,17 @@
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 #define MEMORY_SHARE 4
 #define MEMORY_LEAST_BYTES (UINT64_C(1) << 20)
-/* What is promised to unvalidated peers counts up to here: forged OPENs must not leave the least to everybody else. */
+/* What is promised to unvalidated peers counts up to here: forged OPENs must not leave the least to all others. */
 #define UNVALIDATED_MAX_BYTES (MEMORY_BYTES / 2)
 /* Promises that were made before others were kept can come to more than MEMORY_BYTES. */
 #define VALIDATED_MAX_BYTES (2 * MEMORY_BYTES)
 
-void served_touch(served *one)
+void served_mark(served *one)
 {
-    if (one->touched || one->validated) /* validated ones are looked at in each round */
+    if (one->marked || one->validated) /* validated ones are looked at in each round */
         return;
-    one->touched = true;
-    SLIST_INSERT_HEAD(&one->server->touched, one, touched_place);
+    one->marked = true;
+    SLIST_INSERT_HEAD(&one->server->marked, one, marked_place);
 }
 
 void served_describe(served *one)

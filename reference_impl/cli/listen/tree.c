@@ -43,8 +43,7 @@ const char *tree_check_name(const char *name)
     return temporary ? "no such file" : NULL;
 }
 
-/* ---- what strangers may know --------------------------------------------------------------------------------------
- */
+/* ---- what any peer may know ------------------------------------------------------------------------------------- */
 
 static const char *explain(int error)
 {
@@ -122,7 +121,7 @@ static int look_at_readable(int root, const char *name, bool directories, struct
     bool readable;
     if (file < 0)
         return -1;
-    /* Where the kernel cannot tell (before 5.8), it shows when the file is opened. */
+    /* Where the kernel cannot report it (before 5.8), opening the file shows it. */
     readable = faccessat(file, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) == 0 || errno != EACCES;
     close(file);
     return readable ? 0 : fail(reason, explain(EACCES));

@@ -8,10 +8,10 @@
 
 #include <netblt/params.h>
 
-/* A directory that strangers name files in. Names are relative, and at most NETBLT_STRING_MAX_BYTES long; nothing
+/* A directory in which unknown peers name files. Names are relative, and at most NETBLT_STRING_MAX_BYTES long; nothing
  * outside can be reached (cli/tree/beneath.h). */
 
-/* NULL when `name` may be asked for, else why not; for the peer, so it tells nothing of this host. */
+/* NULL when `name` may be requested, else why not; for the peer, so it has no facts about this host. */
 const char *tree_check_name(const char *name);
 
 /* Whether the plain file `name` is there and may be read, without opening it. 0 with *status, or -1 with *reason. */
@@ -28,7 +28,7 @@ int tree_open_file(int root, const char *name, const char **reason);
 int tree_open_parent(int root, const char *name, bool replace, const char **base, const char **reason);
 
 /* The same for a tree transfer, which compares what exists with what comes: only what is neither a file, a directory
- * nor a link stands in its way here. *base is NULL for the name ".": the directory is `root` itself. */
+ * nor a link is in its way here. *base is NULL for the name ".": the directory is `root` itself. */
 int tree_open_target(int root, const char *name, const char **base, const char **reason);
 
 /* The name, relative to `root`, under which `base` in `directory` (which lies in `root`) is found without passing a
