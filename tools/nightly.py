@@ -121,6 +121,13 @@ def two_captures(given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(program), "1000", "--seed", str(given.first_seed)]]
 
 
+def generated(given: argparse.Namespace) -> list[Command]:
+    """An hour of generated peers against the reference and each legal variant of it, new seeds every night."""
+    command = [str(VENV / "netblt-conformance"), "generate", "--seed", str(given.first_seed)]
+    output = ["--output", str(given.report / "generated")]
+    return [[*command, "--seconds", str(HOUR_S), *output], [*command, "--count", "1000", "--variants"]]
+
+
 def experiments(_given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "experiments.py")]]
 
@@ -183,6 +190,8 @@ JOBS = [
         two_captures),
     Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",
         2 * HOUR_S, broken_programs),
+    Job("generated", "generated peers for an hour, and against every legal variant: no script may fail", 3 * HOUR_S,
+        generated, keep_going=True),
     Job("mutants", "every wrong variant must be found", HOUR_S,
         lambda _: [[str(VENV / "netblt-conformance"), "mutants"]]),
     Job("diagnosis", "every case against every mutant: the likely causes must name what the mutant breaks", 3 * HOUR_S,

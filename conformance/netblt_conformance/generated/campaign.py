@@ -22,9 +22,9 @@ from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.words import last_lines
 from netblt_conformance.generated import play
-from netblt_conformance.generated.play import Played, Seen
+from netblt_conformance.generated.play import Fault, Played, Seen, kinds
 from netblt_conformance.generated.script import Move, Script, begin, from_text, move
-from netblt_conformance.generated.second import Merged
+from netblt_conformance.generated.second import Found, Merged
 from netblt_conformance.links.base import LinkFactory
 
 BLOCK_SCRIPTS = 100
@@ -43,6 +43,7 @@ class Campaign:
     seed: int
     dissector: bool = True
     first_only: bool = False  # a block ends at its first failure
+    warns: str = ""  # the requirement of which a WARN is a failure as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,17 @@ class Block:
     numbers: range
     stem: Path
     texts: dict[int, str] = field(default_factory=dict)  # of the scripts that were played to their end
+
+    def convicted(self, found: Found) -> Failure:
+        """The failure of the script in which the dissector finds this violation by the implementation."""
+        rule, script = found.finding.requirement, from_text(self.texts[found.number])
+        return Failure(found.number, script, frozenset({rule}), (f"{rule}: {found.finding.text} (dissector)",))
+
+
+def blocks(folder: Path, count: int) -> Iterator[Block]:
+    """Scripts from 0 on, with the files of their captures in this folder."""
+    for first in range(0, count, BLOCK_SCRIPTS):
+        yield Block(range(first, min(first + BLOCK_SCRIPTS, count)), folder / f"block{first}")
 
 
 @dataclass(slots=True)
@@ -88,8 +100,8 @@ class _Profiles:
         return self._known[role]
 
 
-def _reasons(played: Played) -> list[str]:
-    return [f"{requirement or 'outcome'}: {wording.judgement(one)}" for requirement, one in played.faults]
+def _reasons(faults: list[Fault]) -> list[str]:
+    return [f"{requirement or 'outcome'}: {wording.judgement(one)}" for requirement, one in faults]
 
 
 class _BlockChild(Child):
@@ -123,24 +135,25 @@ class _BlockChild(Child):
                 seen,
                 lambda m: emit({"event": "move", "m": str(m)}),
             )
-            emit(_ran(number, played))
+            faults = played.faults + played.warnings(campaign.warns)
+            emit(_ran(number, played, faults))
             if played.supported and campaign.dissector:
                 merged.add(number, played.script, played.capture)
-            if played.faults and campaign.first_only:
+            if faults and campaign.first_only:
                 break
         merged.save(self.block.stem.with_name(f"{self.block.stem.name}.{self._first}"))
         emit({"event": "done", "states": sorted(hash_of(state, name) for state, name in seen)})
 
 
-def _ran(number: int, played: Played) -> Event:
+def _ran(number: int, played: Played, faults: list[Fault]) -> Event:
     return {
         "event": "ran",
         "number": number,
         "script": played.script.text(),
         "moves": len(played.done),
         "supported": played.supported,
-        "kinds": sorted(played.kinds),
-        "reasons": _reasons(played),
+        "kinds": sorted(kinds(faults)),
+        "reasons": _reasons(faults),
     }
 
 
@@ -214,8 +227,8 @@ class Pool:
                 counts.not_supported += not event["supported"]
                 child.block.texts[event["number"]] = event["script"]
                 if event["kinds"]:
-                    kinds, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
-                    self._on_failure(Failure(event["number"], from_text(event["script"]), kinds, reasons))
+                    found, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
+                    self._on_failure(Failure(event["number"], from_text(event["script"]), found, reasons))
             case "done":
                 child.done = True
                 counts.states.update(event["states"])
@@ -260,7 +273,7 @@ class _OnceChild(Child):
         played = play.replay(self._script, self._factory, profile)
         played.capture.write(self._capture)
         left_out = len(self._script.moves) - len(played.done)
-        emit({**_ran(0, played), "left_out": left_out})
+        emit({**_ran(0, played, played.faults), "left_out": left_out})
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +296,8 @@ def play_once(factory: LinkFactory, script: Script, capture: Path) -> Once:
                 if event["event"] == "trace":
                     trace = event["what"]
                 else:
-                    kinds, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
-                    found = Once(kinds, reasons, event["supported"], event["left_out"])
+                    failed, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
+                    found = Once(failed, reasons, event["supported"], event["left_out"])
     except BaseException:
         end_all([child])
         raise

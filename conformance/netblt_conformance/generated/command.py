@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from netblt_conformance.common.toml_file import TomlError
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.generated import script
-from netblt_conformance.generated.campaign import BLOCK_SCRIPTS, Block, Campaign, Counts, Failure, Pool, play_once
+from netblt_conformance.generated.campaign import Block, Campaign, Counts, Failure, Pool, blocks, play_once
 from netblt_conformance.generated.script import Script
 from netblt_conformance.generated.second import Found, convicted, violations
 from netblt_conformance.generated.shrunk import shrunk
@@ -69,6 +69,9 @@ def generate_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where failing scripts and their captures go (default: %(default)s)",
     )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--mutants", nargs="*", metavar="NAME", help="measure which mutants of the reference are killed")
+    what.add_argument("--variants", nargs="*", metavar="NAME", help="prove that legal variants of it are accepted")
     parser.add_argument(
         "-j", "--jobs", type=_at_least_one, default=0, metavar="N", help="processes (default: processors)"
     )
@@ -96,6 +99,8 @@ def _factory(options: argparse.Namespace) -> LinkFactory:
 
 def command_generate(options: argparse.Namespace) -> int:
     """0: no script failed. 1: one did. 2: the generator made a mistake."""
+    if options.mutants is not None or options.variants is not None:
+        return _measure(options)
     factory = _factory(options)
     roles = tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
     campaign = Campaign(factory, roles, options.seed, dissector=not options.no_dissector)
@@ -104,6 +109,18 @@ def command_generate(options: argparse.Namespace) -> int:
         run = _Run(campaign, options, tshark)
         run.play()
         return run.report()
+
+
+def _measure(options: argparse.Namespace) -> int:
+    if options.adapter or options.iut_library or options.role or options.seconds or options.no_dissector:
+        raise target.TargetError(
+            "--mutants and --variants build libraries of the reference: give --count and --seed only"
+        )
+    from netblt_conformance.generated import measure
+
+    judge = measure.mutants if options.mutants is not None else measure.variants
+    names = options.mutants if options.mutants is not None else options.variants
+    return judge(names, options.count, options.seed, options.jobs)
 
 
 class _Run:
@@ -129,13 +146,10 @@ class _Run:
 
     def _blocks(self, folder: Path) -> Iterator[Block]:
         seconds = self._options.seconds
-        for first in itertools.count(0, BLOCK_SCRIPTS):
-            if seconds is None and first >= self._options.count:
-                return
+        for block in blocks(folder, self._options.count if seconds is None else sys.maxsize):
             if seconds is not None and time.monotonic() - self._began_s >= seconds:
                 return
-            last = first + BLOCK_SCRIPTS if seconds is not None else min(first + BLOCK_SCRIPTS, self._options.count)
-            yield Block(range(first, last), folder / f"block{first}")
+            yield block
 
     def _failed(self, failure: Failure) -> None:
         self._failures[failure.number] = failure
@@ -155,15 +169,12 @@ class _Run:
 
     def _convict(self, found: Found, block: Block) -> None:
         """Adds the finding to what is known of its script."""
-        number, rule = found.number, found.finding.requirement
-        known = self._failures.get(number)
-        reason = f"{rule}: {found.finding.text} (dissector)"
+        convicted, known = block.convicted(found), self._failures.get(found.number)
         if known is None:
-            self._failures[number] = Failure(
-                number, script.from_text(block.texts[number]), frozenset({rule}), (reason,)
-            )
-        elif rule not in known.kinds:
-            self._failures[number] = Failure(number, known.script, known.kinds | {rule}, (*known.reasons, reason))
+            self._failures[found.number] = convicted
+        elif found.finding.requirement not in known.kinds:
+            all_kinds, reasons = known.kinds | convicted.kinds, (*known.reasons, *convicted.reasons)
+            self._failures[found.number] = Failure(found.number, known.script, all_kinds, reasons)
 
     def report(self) -> int:
         for number in _first_of_each_kind(self._failures)[:SHRUNK_MAX]:

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 from netblt_conformance.cases import replayed
 from netblt_conformance.packets import ipv4, packets
-from netblt_conformance.packets.packets import DATA_HEADER_BYTES, HEADER_BYTES, Type
+from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Type
 from netblt_conformance.peer.base import Peer
 
 Change = Callable[[bytes], bytes]
-_RECENT_FRAMES = 40  # of the capture, in which the tester's last packets are looked for
+_RECENT = 6  # packets that the network may still deliver again
 _IDENTIFICATION = slice(4, 6)  # of an IPv4 header
 
 
@@ -36,13 +37,26 @@ class Copies:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
+        self._no_originals: set[int] = set()  # frames that are damaged, or of other connections
 
-    def recent(self, *types: Type) -> list[int]:
-        """Frames of the tester's last packets, the newest first; `types`: only those, or all."""
+    def recent(self) -> list[int]:
+        """Frames of the tester's last packets, the newest first: one at least, once it has sent any."""
         frames = self._peer.link.capture.frames
-        first = 0 if types else max(0, len(frames) - _RECENT_FRAMES)
-        numbers = [number for number in range(len(frames) - 1, first - 1, -1) if frames[number].sent]
-        return [number for number in numbers if not types or packets.read(self._payload(number)).type in types]
+        sent = (number for number in range(len(frames) - 1, -1, -1) if self._is_ours(number))
+        return list(itertools.islice(sent, _RECENT))
+
+    def opening(self) -> int:
+        """The frame of the tester's first OPEN or RESPONSE."""
+        numbers = [number for number in range(len(self._peer.link.capture.frames)) if self._is_ours(number)]
+        openings = (Type.OPEN, Type.RESPONSE)
+        return next(number for number in numbers if packets.read(self._payload(number)).type in openings)
+
+    def _is_ours(self, frame: int) -> bool:
+        return self._peer.link.capture.frames[frame].sent and frame not in self._no_originals
+
+    def send_foreign(self, packet: bytes, source: bytes) -> None:
+        """A packet of another connection arrives."""
+        self._no_originals.add(self._peer.link.send(packet, source))
 
     def deliver(self, frame: int) -> None:
         """The packet of this frame arrives once more."""
@@ -56,12 +70,11 @@ class Copies:
     def deliver_damaged(self, frame: int, change: Change) -> None:
         """A damaged copy of it arrives; no end may take notice of it (CKSUM-06)."""
         original, wire = self._peer.link.capture.frames[frame].packet, self._payload(frame)
-        if len(wire) < HEADER_BYTES:
-            return  # it is a damaged copy itself
         damaged, datagram = change(wire), ipv4.unwrap(original)
         identification = int.from_bytes(original[_IDENTIFICATION], "big")
         same = ipv4.wrap(damaged, datagram.source, datagram.destination, identification)
-        self._send(frame, damaged, same if datagram.protocol == ipv4.NETBLT_PROTOCOL else None)
+        copy = self._send(frame, damaged, same if datagram.protocol == ipv4.NETBLT_PROTOCOL else None)
+        self._no_originals.add(copy)  # two changes could make the checksum right again
 
     def _send(self, frame: int, wire: bytes, captured: bytes | None) -> int:
         link = self._peer.link

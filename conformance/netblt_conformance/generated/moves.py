@@ -5,6 +5,7 @@ sent. What both roles share is here; receiving.py and sending.py have the rest."
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Stop
 from netblt_conformance.generated import copies
 from netblt_conformance.generated.script import Move, Script
+from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets.packets import Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 
@@ -20,6 +22,17 @@ _WAITS_IN_ALL = 3  # death timers
 _WAITS_US = (1_000, 5_000, 20_000, 60_000, 150_000, 400_000, 1_200_000)
 _LEAVES = ("quit", "abort", "told-to-quit", "told-to-abort", "silent")
 _TOLD = {"told-to-quit": Stop.QUIT, "told-to-abort": Stop.ABORT}
+_REPEATS = (0, 0, 1, 2, 4)  # of a QUIT, or of an answer to it, that the network loses
+_S_FOR_EACH_REPEAT = 3  # of the death timer, which ends the repetition
+_HUSH_SHARE = 0.9  # of its death timer that the implementation hears nothing
+# Packets of other connections: type, source, and how far its port is from the tester's.
+STRAYS = (
+    (Type.ABORT, TESTER_ADDRESS, 1),
+    (Type.QUIT, TESTER_ADDRESS, 2),
+    (Type.KEEPALIVE, TESTER_ADDRESS, 3),
+    (Type.ABORT, STRANGER_ADDRESS, 0),
+    (Type.QUIT, STRANGER_ADDRESS, 0),
+)
 _LEAVING = 0.02  # weight of each move that ends the connection
 _OLD_KEPT = 6  # packets that the network may still deliver again
 
@@ -43,6 +56,7 @@ class Player(ABC):
         self._to_lose = 0
         self.lost: set[int] = set()  # numbers of buffers of which the network lost data
         self.left = ""  # the move that ended the connection
+        self.repeats = 0  # QUITs, or answers to them, that the network loses
 
     @property
     @abstractmethod
@@ -67,14 +81,17 @@ class Player(ABC):
         if span_us <= self.patience_us():
             yield Choice(Move("wait", (span_us,)), 3)
         yield Choice(Move("keepalive"), 0.2)
+        if self._may_hush():
+            yield Choice(Move("hush"), 0.15)
         yield Choice(Move("lose", (chance.choice((1, 1, 2, 4)),)), 0.8)
         yield Choice(Move("opening"), 0.1)
         yield Choice(Move("again", (chance.randrange(_OLD_KEPT),)), 0.8)
         yield Choice(Move("damaged", (chance.randrange(_OLD_KEPT), chance.getrandbits(16))), 0.3)
         yield Choice(Move("cut", (chance.randrange(_OLD_KEPT), chance.getrandbits(16))), 0.2)
+        yield Choice(Move("stray", (chance.randrange(len(STRAYS)),)), 0.2)
         if self._may_leave():
             for name in _LEAVES:
-                yield Choice(Move(name), _LEAVING)
+                yield Choice(Move(name, (chance.choice(_REPEATS),)), _LEAVING)
 
     def _play_common(self, move: Move) -> bool:
         match move.name, move.numbers:
@@ -93,12 +110,40 @@ class Player(ABC):
             case "cut", (back, end):
                 self._copies.deliver_damaged(self._recent(back), lambda packet: copies.cut(packet, end))
             case "opening", ():
-                self._copies.deliver(self._copies.recent(Type.OPEN, Type.RESPONSE)[0])
-            case name, () if name in _LEAVES and self._may_leave():
+                self._copies.deliver(self._copies.opening())
+            case "stray", (which,) if which < len(STRAYS):
+                self._stray(*STRAYS[which])
+            case "hush", () if self._may_hush():
+                self._hush()
+            case name, numbers if name in _LEAVES and len(numbers) < 2 and self._may_leave():
+                self.repeats = min(*numbers, self.script.iut.death_timer_s // _S_FOR_EACH_REPEAT) if numbers else 0
                 self._leave(name)
             case _:
                 return False
         return True
+
+    def _stray(self, kind: Type, source: bytes, ports_up: int) -> None:
+        """A packet of another connection, which must not change this one (DEMUX-01, DEMUX-02)."""
+        peer = self.peer
+        forge = dataclasses.replace(peer.forge, local_port=peer.own_port + ports_up)
+        packet = forge.packet(kind) if kind is Type.KEEPALIVE else forge.reason(kind, "of another connection")
+        self._copies.send_foreign(packet, source)
+
+    @property
+    def _hush_us(self) -> int:
+        return int(_HUSH_SHARE * self._death_us)
+
+    def _may_hush(self) -> bool:
+        return self._hush_us <= self._wait_left_us
+
+    def _hush(self) -> None:
+        """Nothing arrives for almost as long as the death timer of the implementation runs (TIMER-10)."""
+        self._wait_left_us -= self._hush_us
+        self.peer.send_keepalive()
+        self.peer.go_silent()
+        self.peer.listen(self._hush_us)
+        self.peer.send_keepalive()
+        self.peer.speak_regularly()
 
     @abstractmethod
     def behave(self) -> None:
@@ -123,7 +168,7 @@ class Player(ABC):
         # A copy of OPEN that arrives after the end opens another connection, which RFC 998 does not forbid.
         self.peer.listen(2 * self.peer.link.delay_us)
         if how == "quit":
-            self.peer.send_quit()
+            self.peer.send_quit("" if self.repeats else "the tester quits")
         elif how == "abort":
             self.peer.send_abort()
         elif how == "silent":
@@ -146,4 +191,5 @@ class Player(ABC):
     def has_left(self) -> bool:
         """Whether the implementation has ended the connection."""
         leaving = (Type.QUIT, Type.ABORT, Type.REFUSED)
-        return any(seen.packet.type in leaving for seen in self.peer.seen) or self.peer.link.status().closed
+        ours = (seen.packet for seen in self.peer.seen if seen.packet.foreign_port == self.peer.own_port)
+        return any(packet.type in leaving for packet in ours) or self.peer.link.status().closed

@@ -20,7 +20,7 @@ from netblt_conformance.generated.sending import SendingPlayer
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.packets.capture import Capture
-from netblt_conformance.packets.packets import Type
+from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Peer
 
@@ -29,6 +29,7 @@ _PATIENCE_US = 300 * MICROSECONDS_PER_S
 _LOOK_US = 20_000
 _MOVES = (4, 60)  # of a generated script
 Next = Callable[[Player], Move | None]
+Fault = tuple[str, Judgement]  # and its requirement
 Seen = Counter[tuple[tuple[int, ...], str]]
 
 
@@ -49,19 +50,28 @@ class Played:
         return max((self.judgement.verdict, *(one.verdict for one in self.violations)))
 
     @property
-    def faults(self) -> list[tuple[str, Judgement]]:
-        """Requirement and judgement of each failure; the outcome's requirement may be unknown: ""."""
-        own = [(self.judgement.requirement or self.judgement.due_by, self.judgement)]
-        return [
-            (requirement, one)
-            for requirement, one in (*own, *((one.requirement, one.judgement) for one in self.violations))
-            if one.verdict > Verdict.WARN
-        ]
+    def faults(self) -> list[Fault]:
+        """Each failure; the outcome's requirement may be unknown: ""."""
+        return [(requirement, one) for requirement, one in self._judgements if one.verdict > Verdict.WARN]
+
+    def warnings(self, requirement: str) -> list[Fault]:
+        """The WARNs of this requirement; none of "", which is no requirement."""
+        warned = [(name, one) for name, one in self._judgements if one.verdict is Verdict.WARN]
+        return [(name, one) for name, one in warned if requirement and name == requirement]
+
+    @property
+    def _judgements(self) -> list[Fault]:
+        own = (self.judgement.requirement or self.judgement.due_by, self.judgement)
+        return [own, *((one.requirement, one.judgement) for one in self.violations)]
 
     @property
     def kinds(self) -> frozenset[str]:
-        """What failed, the same for the same fault: the requirements, or the cause where none is known."""
-        return frozenset(requirement or str(one.cause) for requirement, one in self.faults)
+        return kinds(self.faults)
+
+
+def kinds(faults: list[Fault]) -> frozenset[str]:
+    """What failed, the same for the same fault: the requirements, or the cause where none is known."""
+    return frozenset(requirement or str(one.cause) for requirement, one in faults)
 
 
 def replay(script: Script, factory: LinkFactory, profile: Profile) -> Played:
@@ -174,6 +184,10 @@ def _end(case: Case, player: Player) -> None:
     if player.left == "quit":
         peer.expect_type(Type.QUITACK)
         peer.expect_failure()
+        for _ in range(player.repeats):  # the answer was lost (QUIT-03)
+            peer.listen(TESTER_RETRY_US)
+            peer.send_quit("")
+            peer.expect_type(Type.QUITACK)
     elif player.left == "told-to-quit":
         _await_quit(player)
         peer.send(peer.forge.packet(Type.QUITACK))
@@ -190,19 +204,46 @@ def _end(case: Case, player: Player) -> None:
             peer.send_control()
         for number in player.lost:
             peer.buffer(number - peer.first_buffer)  # of which perhaps nothing came: it is requested
-        peer.finish()
-        peer.expect_success()
+        assert isinstance(player, ReceivingPlayer)
+        _finish(player, peer)
     else:
         assert isinstance(peer, SenderPeer)
         peer.finish(within_us=_PATIENCE_US)
         case.expect_delivered_by(peer)
 
 
+def _finish(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
+    """The rest of a transfer to the tester. Where the DONE is lost, the implementation closes by itself, and
+    acknowledges the last OK as often as it comes until then (CLOSE-04, CLOSE-05)."""
+    peer.finish(done=player.done_lost < 0)
+    last = [message for message in peer.monitor.session.messages_sent if message.kind is Kind.OK][-1:]
+    acked_us = min((s.time_us for s in peer.seen if s.packet.acks and s.packet.high_seq >= last[0].seq), default=0)
+    for repeat in range(1, player.done_lost + 1):
+        at_us = acked_us + repeat * peer.ms(last[0].control_timer_ms) // 3
+        if at_us < peer.now_us:
+            break  # the dally may be over: the acknowledgement came long ago
+        peer.listen(at_us - peer.now_us)
+        peer.send_control(last)
+        peer.expect(
+            lambda packet: packet.acks and packet.high_seq >= last[0].seq,
+            peer.ack_deadline_us,
+            "the repeated OK to be acknowledged during the dally",
+        )
+    if player.done_lost >= 0 and peer.link.tells_outcome:
+        peer.expect_closed("the sender to close without DONE")
+    peer.expect_success()
+
+
 def _await_quit(player: Player) -> None:
-    """A QUIT may wait for the end of the buffer that is under way (QUIT-01): the peer goes on until it comes."""
+    """A QUIT may wait for the end of the buffer that is under way (QUIT-04): the peer goes on until it comes. The first
+    ones may be lost (QUIT-02)."""
     peer, deadline_us = player.peer, player.peer.now_us + _PATIENCE_US
-    while peer.now_us < deadline_us and not any(seen.packet.type is Type.QUIT for seen in peer.seen):
+
+    def has_come() -> bool:
+        return sum(seen.packet.type is Type.QUIT for seen in peer.seen) > player.repeats
+
+    while peer.now_us < deadline_us and not has_come():
         player.behave()
         peer.listen(_LOOK_US)
-    if not any(seen.packet.type is Type.QUIT for seen in peer.seen):
+    if not has_come():
         peer.expect_type(Type.QUIT)

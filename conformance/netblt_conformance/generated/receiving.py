@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 from netblt_conformance.generated.moves import Choice, Player
 from netblt_conformance.generated.script import Move, Script
-from netblt_conformance.packets.packets import Kind
+from netblt_conformance.packets.packets import Kind, Message
 from netblt_conformance.peer import ReceiverPeer
+
+_CONTROL_TIMERS_MS = (100, 500, 2000)  # that OKs publish (CLOSE-07)
 
 
 class ReceivingPlayer(Player):
@@ -21,6 +23,8 @@ class ReceivingPlayer(Player):
         peer.lose = self._loses
         self._gone: set[int] = set()
         self._confirmed: set[int] = set()
+        self._last_control: list[Message] = []
+        self.done_lost = -1  # the DONE is lost, and so are so many acknowledgements of the last OK; -1: none of them
         self._asked_us: dict[int, int] = {}
 
     @property
@@ -75,8 +79,13 @@ class ReceivingPlayer(Player):
                     yield Choice(Move("resend", (number, *sorted(chance.sample(missing, len(missing) - 1)))), 1)
         if self._peer.queue:
             yield Choice(Move("control"), 5)
+        if self._last_control:
+            yield Choice(Move("repeat"), 0.3)
         size, interval_ms = chance.choice(((1, 20), (2, 10), (4, 40), (8, 10), (16, 5)))
         yield Choice(Move("offer", (size, interval_ms)), 0.2)
+        yield Choice(Move("publish", (chance.choice(_CONTROL_TIMERS_MS),)), 0.2)
+        if self.done_lost < 0:
+            yield Choice(Move("done-lost", (chance.randrange(3),)), 0.1)
         yield from self._common(chance)
 
     def play(self, move: Move) -> bool:
@@ -93,12 +102,26 @@ class ReceivingPlayer(Player):
                 self._asked_us[number] = peer.now_us
                 peer.message(Kind.RESEND, peer.first_buffer + number, packets)
             case "control", () if peer.queue:
+                self._last_control = list(peer.queue)
                 peer.send_control()
+            case "repeat", () if self._last_control:
+                self._repeat()
             case "offer", (size, interval_ms) if 0 < size < 1000 and 0 < interval_ms < 1000:
                 peer.offer = size, interval_ms
+            case "publish", (timer_ms,) if timer_ms in _CONTROL_TIMERS_MS:
+                peer.control_timer_ms = timer_ms
+            case "done-lost", (repeats,) if 0 <= repeats < 3:
+                self.done_lost = repeats
             case _:
                 return self._play_common(move)
         return True
+
+    def _repeat(self) -> None:
+        """The acknowledgement of the last CONTROL was lost: it is due once more (CTRL-10)."""
+        peer, newest = self._peer, self._last_control[-1].seq
+        peer.send_control(self._last_control)
+        what = "a repeated CONTROL to be acknowledged"
+        peer.expect(lambda packet: packet.acks and packet.high_seq >= newest, peer.ack_deadline_us, what)
 
     def behave(self) -> None:
         for number in self._complete():

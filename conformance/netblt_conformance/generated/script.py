@@ -21,7 +21,7 @@ from netblt_conformance.common.toml_file import Table, Texts
 LAYOUT_VERSION = 1
 # Small, so that a few moves reach every state: packets in a buffer, buffers, bursts.
 _PACKET_BYTES = (16, 48, 64)
-_PACKETS_PER_BUFFER = (1, 1, 2, 3, 4, 6)
+_PACKETS_PER_BUFFER = (1, 1, 1, 2, 2, 3, 3, 4, 4, 6, 6, 20)
 _BUFFERS = (1, 2, 3, 3, 4, 6, 8)
 _MANY_BUFFERS, _MANY_SHARE = 150, 0.02  # more control messages than a byte counts
 _OPENINGS_LOST = (0, 0, 0, 0, 1, 2)

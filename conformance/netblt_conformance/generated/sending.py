@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from netblt_conformance.generated.moves import Choice, Player
 from netblt_conformance.generated.script import Move, Script
-from netblt_conformance.packets.packets import Kind, Message
+from netblt_conformance.packets.packets import Kind, Message, Packet
 from netblt_conformance.peer import SenderPeer
 
 # An end whose CONTROLs are not acknowledged gives up when its death timer expires (CTRL-10, TIMER-10): the tester
@@ -25,8 +25,19 @@ class SendingPlayer(Player):
         peer.lose = self._loses
         self._sent: set[tuple[int, int]] = set()  # (buffer, packet)
         self._served: dict[int, set[int]] = {}  # RESEND, by number -> packets that were sent since
+        self._lost_us = -1  # when the last CONTROL was lost
         self._known = 0  # the acknowledgement that our packets carry
         self._known_us = 0  # when it was the newest
+
+    def _loses(self, packet: Packet) -> bool:
+        """A queue that comes in several CONTROLs of one moment (AMB-33) is lost whole: the scripted sender counts
+        buffers by the GOs that it has seen."""
+        if self.peer.now_us == self._lost_us:
+            return True
+        if not super()._loses(packet):
+            return False
+        self._lost_us = self.peer.now_us
+        return True
 
     @property
     def peer(self) -> SenderPeer:
@@ -43,6 +54,15 @@ class SendingPlayer(Player):
     def patience_us(self) -> int:
         waited_us = self._peer.now_us - self._known_us
         return min(self._wait_left_us, int(_PATIENCE_SHARE * self._death_us) - waited_us)
+
+    def _may_hush(self) -> bool:
+        """Everything is acknowledged: only the silence counts."""
+        return super()._may_hush() and self._known == self._peer.consecutive
+
+    def _hush(self) -> None:
+        super()._hush()
+        if self._peer.consecutive:
+            self.play(Move("ack", (self._peer.consecutive,)))
 
     def _may_send(self, buffer: int, packet: int) -> bool:
         """It was not sent yet, or is requested."""

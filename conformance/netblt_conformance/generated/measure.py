@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Measures generated peers: which mutants of the reference core they kill without any case, and that they fail no legal
+variant of it."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import multiprocessing
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common import paths
+from netblt_conformance.common.model import ALL_ROLES
+from netblt_conformance.common.verdicts import ExitCode
+from netblt_conformance.common.words import fit
+from netblt_conformance.generated.campaign import Block, Campaign, Failure, Pool, blocks
+from netblt_conformance.generated.second import violations
+from netblt_conformance.judges.tshark import Tshark
+from netblt_conformance.links.sim import SimLinkFactory
+from netblt_conformance.mutants.mutants import Mutant, MutantError, Variant, chosen, load, load_variants
+from netblt_conformance.mutants.mutation import Workshop, number_of_jobs, workshop
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One mutant or variant against scripts with numbers from 0."""
+
+    made: Workshop
+    entry: Mutant | Variant
+    count: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of it."""
+
+    scripts: int = 0
+    failures: tuple[Failure, ...] = ()
+    mistake: str = ""  # it could not be judged
+
+    @property
+    def first(self) -> str:
+        """The first failure, in a line."""
+        if not self.failures:
+            return ""
+        failure = min(self.failures, key=lambda one: one.number)
+        return f"script {failure.number}: {failure.reasons[0]}"
+
+
+def _warns(entry: Mutant | Variant) -> str:
+    """The requirement of which a WARN kills the mutant; empty where only a FAIL does."""
+    if not isinstance(entry, Mutant):
+        return ""
+    must = catalogue.requirements()[entry.requirement].grade == "must" and not entry.warn
+    return "" if must else entry.requirement
+
+
+def _judge(task: Task) -> Outcome:
+    """Plays scripts until one fails; those of a variant all."""
+    try:
+        library = task.made.build(task.entry)
+    except MutantError as error:
+        return Outcome(mistake=str(error))
+    mutant, failures, ended = isinstance(task.entry, Mutant), dict[int, Failure](), list[Block]()
+    folder = library.parent / "captures"
+    folder.mkdir()
+    campaign = Campaign(SimLinkFactory(library), ALL_ROLES, task.seed, first_only=mutant, warns=_warns(task.entry))
+
+    def failed(one: Failure) -> None:
+        failures.setdefault(one.number, one)
+
+    pool = Pool(campaign, 1, failed, lambda _counts: None, ended.append)
+    wanted = blocks(folder, task.count)
+    pool.run(block for block in wanted if not (mutant and failures))
+    if not (mutant and failures):
+        with Tshark() as tshark:
+            for block in ended:
+                failures |= {one.number: one for one in _found(tshark, block)}
+    shutil.rmtree(task.made.folder / task.entry.name, ignore_errors=True)
+    return Outcome(pool.counts.scripts, tuple(failures.values()))
+
+
+def _found(tshark: Tshark, block: Block) -> Iterator[Failure]:
+    for found in violations(tshark, block.stem):
+        if found.by_implementation:
+            yield block.convicted(found)
+
+
+def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[Outcome]:
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
+        yield from pool.map(_judge, tasks)
+
+
+def mutants(names: Sequence[str], count: int, seed: int, jobs: int) -> int:
+    """Prints the mutants that at most `count` scripts kill, and those that they miss. 1 when one is missed."""
+    wanted = chosen(load(paths.mutants()), names)
+    return _measure(wanted, count, seed, jobs, _killed)
+
+
+def variants(names: Sequence[str], count: int, seed: int, jobs: int) -> int:
+    """Plays `count` scripts against each legal variant. 1 when one fails."""
+    wanted = chosen(load_variants(paths.variants()), names)
+    return _measure(wanted, count, seed, jobs, _accepted)
+
+
+def _killed(outcome: Outcome) -> tuple[bool, str]:
+    return bool(outcome.failures), "killed" if outcome.failures else "missed"
+
+
+def _accepted(outcome: Outcome) -> tuple[bool, str]:
+    return not outcome.failures, "wronged" if outcome.failures else "accepted"
+
+
+def _measure(
+    entries: Sequence[Mutant | Variant],
+    count: int,
+    seed: int,
+    jobs: int,
+    judge: Callable[[Outcome], tuple[bool, str]],
+) -> int:
+    began_s, good, scripts, word = time.monotonic(), 0, 0, ""
+    mistakes: list[str] = []
+    with workshop(paths.core()) as made:
+        tasks = [Task(made, entry, count, seed) for entry in entries]
+        for entry, outcome in zip(entries, _in_parallel(tasks, number_of_jobs(jobs)), strict=True):
+            if outcome.mistake:
+                mistakes.append(outcome.mistake)
+                continue
+            as_wanted, word = judge(outcome)
+            good, scripts = good + as_wanted, scripts + outcome.scripts
+            about = entry.requirement if isinstance(entry, Mutant) else " ".join(entry.ambiguities)
+            print(fit(f"{word:<9}{about:<10} {entry.name}  {outcome.first}".rstrip()), flush=True)
+    what = "mutants killed" if isinstance(entries[0], Mutant) else "variants accepted"
+    seconds = time.monotonic() - began_s
+    print(f"{good} of {len(entries)} {what}, {scripts} scripts, seed {seed}, {seconds:.0f} s")
+    if mistakes:
+        raise MutantError("; ".join(mistakes))
+    return ExitCode.HOLDS if good == len(entries) else ExitCode.FAILED
