@@ -5,6 +5,8 @@ itself by way of others."""
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -151,3 +153,13 @@ def test_the_architecture_names_each_folder() -> None:
     text = (paths.root() / "docs" / "architecture.md").read_text(encoding="utf-8")
     names = [name for row in FLOORS for name in row if name != "."]
     assert [name for name in names if f"`conformance/netblt_conformance/{name}`" not in text] == []
+
+
+@pytest.mark.parametrize("module", [f"{PACKAGE}.commands.cli", f"{PLANNER}.cli"])
+def test_the_options_of_a_command_can_be_read_before_anything_is_compiled(module: str) -> None:
+    """The build makes the completion of the shells from them."""
+    look = (
+        f"import sys, {module}; from {PACKAGE}.commands.describe import describe; "
+        f"describe({module}.build_parser()); sys.exit('{PACKAGE}.simlib._native' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0

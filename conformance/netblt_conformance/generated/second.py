@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netblt_conformance.common.model import Role, address_text
 from netblt_conformance.generated.script import Script
@@ -15,7 +16,9 @@ from netblt_conformance.judges.second import position_options
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.packets.capture import NANOSECONDS_PER_US, Capture
-from netblt_conformance.simlib import CaptureDirection, PcapngWriter
+
+if TYPE_CHECKING:
+    from netblt_conformance.simlib import PcapngWriter
 
 IUT = address_text(IUT_ADDRESS)
 # What a network makes of the packets of a conforming tester: it delivers them in another order, closer together, long
@@ -48,6 +51,8 @@ class Merged:
         self._writers: dict[bool, PcapngWriter] = {}
 
     def add(self, number: int, script: Script, capture: Capture) -> None:
+        from netblt_conformance.simlib import CaptureDirection, PcapngWriter  # compiled; --help needs nothing that is
+
         writer = self._writers.setdefault(script.role.sender, PcapngWriter())
         interface = writer.interface(str(number))
         for frame in capture.frames:
