@@ -228,6 +228,15 @@ def test_a_queue_in_parts_that_come_at_one_moment_leaves_nothing_out() -> None:
     assert at_one_moment(*QUEUE_IN_PARTS, *after_a_while(crossed)) == []
 
 
+def test_a_queue_that_goes_out_twice_at_one_moment_leaves_nothing_out() -> None:
+    """A timer and a new message may call for it at once."""
+    whole = tells(go(1, 0), go(2, 1))
+    again = [tells(go(1, 0)), acked(1), tells(go(2, 1)), tells(go(3, 2))]
+    assert "CTRL-04" not in at_one_moment(whole, *after_a_while([*QUEUE_IN_PARTS, *again]))
+    cut = tells(go(2, 1))
+    assert "CTRL-04" in at_one_moment(whole, *after_a_while([whole, cut]))
+
+
 def test_new_messages_that_come_alone_at_one_moment_do_not_excuse_what_is_left_out_later() -> None:
     assert at_one_moment(*QUEUE_IN_PARTS, *after_a_while([tells(go(2, 1))])) == ["CTRL-04"]
     provoked = [tells(go(1, 0)), acked(0), tells(go(2, 1))]
@@ -273,6 +282,19 @@ def test_what_was_decided_before_the_data_came_is_no_fault(fault: str) -> None:
     """It may have waited for other messages to travel with."""
     requirement, steps = RECEIVER_FAULTS[fault]
     assert requirement not in watch(PASSIVE_RECEIVER, steps, CROSSES_US)
+
+
+def test_a_request_that_waited_for_others_may_name_what_came_meanwhile() -> None:
+    """AMB-69: a new message may leave when the earlier ones are acknowledged, or with them."""
+    began = [tells(go(1, 0), go(2, 1)), gives(0, 1, 0), gives(0, 0, 0)]
+    late = resend(3, 0, 0)
+    assert "RESEND-01" not in watch(PASSIVE_RECEIVER, [*began, tells(go(1, 0), go(2, 1), late)])
+    assert "RESEND-01" in watch(PASSIVE_RECEIVER, [*began, acked(2), tells(late)])
+    monitor = Monitor(Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
+    show(monitor, [*setup(PASSIVE_RECEIVER), *began], 0)
+    at_once = 2 * DELAY_US
+    show(monitor, [acked(2), tells(late)], 10 * STEP_US // at_once, at_once)
+    assert monitor.violations == []
 
 
 def test_a_request_in_two_parts_of_one_moment_is_one_request() -> None:

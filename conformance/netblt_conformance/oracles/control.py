@@ -176,9 +176,8 @@ class ControlOracle(Oracle):
         self._suspects = [s for s in self._suspects if s.round_us != self._round_us or not self._is_in_parts(s.missing)]
 
     def _is_in_parts(self, messages: set[int]) -> bool:
-        """Whether these messages came in CONTROLs of the newest moment that look like parts of one queue."""
-        whole = set().union(*self._round)
-        return whole >= messages and sum(map(len, self._round)) == len(whole)
+        """Whether these messages came in the newest CONTROLs that look like parts of one queue."""
+        return set().union(*self._round) >= messages
 
     def _queue(self) -> list[int]:
         """Everything that was sent and is not acknowledged."""
@@ -187,12 +186,15 @@ class ControlOracle(Oracle):
         return self._unacknowledged
 
     def _begin_round(self, packet: Packet, time_us: int) -> None:
-        """CONTROLs that come at one moment are one queue in several packets."""
+        """CONTROLs that come at one moment are one queue in several packets, until one of them begins it again."""
         self._largest_control = max(self._largest_control, packet.length)
+        messages = {message.seq for message in packet.messages}
         if time_us - self._round_us > self.session.slack_us or self._round_us < 0:
             self._round_us, self._round = time_us, []
             self._older, self._provoked = set(self.messages), False
-        self._round.append({message.seq for message in packet.messages})
+        elif not messages.isdisjoint(set().union(*self._round)):
+            self._round = []
+        self._round.append(messages)
 
     def _look_for_split(self) -> None:
         """An implementation that cuts its queue sends all of it at once, in parts that do not overlap. One that leaves

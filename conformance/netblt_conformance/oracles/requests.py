@@ -80,6 +80,7 @@ class RequestOracle(Oracle):
         self._highest = 0
         self._came_us: dict[int, int] = {}  # seq -> when the message first came
         self._omitted: list[_Omission] = []
+        self._moment_us = self._before_us = -1  # when CONTROLs came last, and before that; -1: never
 
     def finish(self) -> None:
         for omission in self._omitted:
@@ -88,6 +89,7 @@ class RequestOracle(Oracle):
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         self._omitted = [o for o in self._omitted if not self._is_final(o, time_us)]
         if packet.type is Type.CONTROL:
+            decided_us = self._decided_us(packet, time_us)
             for message in packet.messages:
                 if message.seq in self._messages:
                     continue
@@ -95,7 +97,7 @@ class RequestOracle(Oracle):
                 if message.kind is Kind.OK:
                     self._on_ok(message, time_us, frame)
                 elif message.kind is Kind.RESEND:
-                    self._on_resend(message, packet, time_us, frame)
+                    self._on_resend(message, packet, time_us, decided_us, frame)
                 self._messages[message.seq] = message
                 self._of_buffer[message.kind, message.buffer].append(message)
                 self._open[message.kind, message.buffer].append(message)
@@ -127,7 +129,7 @@ class RequestOracle(Oracle):
         if message.burst_size == 0:
             self.report(NO_BURST, frame, buffer=message.buffer)
 
-    def _on_resend(self, message: Message, packet: Packet, time_us: int, frame: int) -> None:
+    def _on_resend(self, message: Message, packet: Packet, time_us: int, decided_us: int, frame: int) -> None:
         number = message.buffer
         sent = self.session.data_sent.get(number, SentData())
         if self._earlier(Kind.OK, number):
@@ -137,13 +139,24 @@ class RequestOracle(Oracle):
             self.report(EMPTY, frame, buffer=number)
         if len(set(message.packets)) != len(message.packets):
             self.report(LISTED_TWICE, frame, buffer=number, request=message)
-        self._judge_listed(message, sent, time_us, frame)
+        self._judge_listed(message, sent, decided_us, frame)
         self._judge_omitted(message, packet.length, sent, time_us, frame)
         self._judge_waiting(message, sent, frame)
 
-    def _judge_listed(self, message: Message, sent: SentData, time_us: int, frame: int) -> None:
+    def _decided_us(self, packet: Packet, time_us: int) -> int:
+        """Since when the new messages of a CONTROL may have waited: for the acknowledgement of earlier ones, or for the
+        timer that repeats these (AMB-69)."""
+        session = self.session
+        if time_us - self._moment_us > session.slack_us or self._moment_us < 0:
+            self._before_us, self._moment_us = self._moment_us, time_us
+        repeats = any(message.seq in self._messages for message in packet.messages)
+        acked_us = session.acks_sent[-1][0] if session.acks_sent else -1
+        follows = acked_us >= 0 and time_us - acked_us <= session.round_trip_us + session.tolerances.crossing_us
+        return self._before_us if self._before_us >= 0 and (repeats or follows) else time_us
+
+    def _judge_listed(self, message: Message, sent: SentData, decided_us: int, frame: int) -> None:
         """RESEND-01: nothing that had arrived, nothing that cannot exist. Packets on their way count as missing."""
-        held = [n for n in message.packets if n in sent.packets and self.session.knew(sent.packets[n], time_us)]
+        held = [n for n in message.packets if n in sent.packets and self.session.knew(sent.packets[n], decided_us)]
         if held:
             self.report(HAD_ARRIVED, frame, buffer=message.buffer, packets=tuple(held))
         terms = self.session.response
