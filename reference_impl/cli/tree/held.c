@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/tree/grow.h"
 #include "cli/tree/octets.h"
 
 #define ENTRY_LEAST_BYTES 5
@@ -32,15 +33,10 @@ void held_free(held_list *held)
 /* The next entry, all zero. NULL when memory is short. */
 static held_entry *take_entry(held_list *held)
 {
-    if (held->count == held->capacity) {
-        uint32_t capacity = held->capacity == 0 ? 16 : held->capacity * 2;
-        held_entry *entries =
-            held->capacity > UINT32_MAX / 4 ? NULL : realloc(held->entries, capacity * sizeof *entries);
-        if (entries == NULL)
-            return NULL;
-        held->entries = entries;
-        held->capacity = capacity;
-    }
+    held_entry *entries = grow(held->entries, held->count, &held->capacity, sizeof *entries);
+    if (entries == NULL)
+        return NULL;
+    held->entries = entries;
     held->entries[held->count] = (held_entry){0};
     return &held->entries[held->count];
 }

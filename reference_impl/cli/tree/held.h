@@ -26,7 +26,7 @@ typedef struct held_entry {
 typedef struct held_list {
     held_entry *entries; /* ascending */
     uint32_t count;
-    uint32_t capacity; /* of `entries` */
+    size_t capacity; /* of `entries` */
     uint8_t *encoded;
     uint64_t encoded_bytes;
     uint8_t id[HELD_ID_BYTES]; /* the first bytes of the BLAKE3 of `encoded`; zeros when nothing is held */

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "cli/tree/grow.h"
+
 /* A piece with its hash. */
 #define STRIDE (PIECE_BYTES + PIECE_HASH_BYTES)
 
@@ -28,14 +30,10 @@ static bool add(layout *plan, uint32_t entry, uint64_t piece, uint64_t pieces)
 {
     uint64_t size = plan->all->entries[entry].size;
     uint64_t bytes = PIECE_HASH_BYTES;
-    if (plan->count == plan->capacity) {
-        size_t capacity = plan->capacity == 0 ? 64 : plan->capacity * 2;
-        segment *segments = realloc(plan->segments, capacity * sizeof *segments);
-        if (segments == NULL)
-            return false;
-        plan->segments = segments;
-        plan->capacity = capacity;
-    }
+    segment *segments = grow(plan->segments, plan->count, &plan->capacity, sizeof *segments);
+    if (segments == NULL)
+        return false;
+    plan->segments = segments;
     plan->segments[plan->count++] = (segment){plan->bytes, piece, pieces, entry};
     if (pieces != 0) {
         uint64_t end = (piece + pieces) * PIECE_BYTES;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/tree/grow.h"
 #include "cli/tree/octets.h"
 #include "cli/tree/piece_hash.h"
 
@@ -54,15 +55,10 @@ static char *copy_text(manifest *all, const void *text, size_t length)
 /* The next entry, all zero. NULL when memory is short. */
 static manifest_entry *take_entry(manifest *all)
 {
-    if (all->count == all->capacity) {
-        uint32_t capacity = all->capacity == 0 ? 16 : all->capacity * 2;
-        manifest_entry *entries =
-            all->capacity > UINT32_MAX / 4 ? NULL : realloc(all->entries, capacity * sizeof *entries);
-        if (entries == NULL)
-            return NULL;
-        all->entries = entries;
-        all->capacity = capacity;
-    }
+    manifest_entry *entries = grow(all->entries, all->count, &all->capacity, sizeof *entries);
+    if (entries == NULL)
+        return NULL;
+    all->entries = entries;
     memset(&all->entries[all->count], 0, sizeof *all->entries);
     return &all->entries[all->count];
 }

@@ -41,7 +41,7 @@ typedef struct manifest_entry {
 typedef struct manifest {
     manifest_entry *entries;
     uint32_t count;
-    uint32_t capacity;             /* of `entries` */
+    size_t capacity;               /* of `entries` */
     struct manifest_chunk *memory; /* of strings and holes */
     uint8_t *encoded;              /* after manifest_seal() or manifest_decode() */
     uint64_t encoded_bytes;

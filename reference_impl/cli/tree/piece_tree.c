@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/tree/grow.h"
 #include "cli/tree/piece.h"
 #include "cli/tree/piece_hash.h"
 
-#define FIRST_ROOM 8
 /* 2^48 pieces of 2^16 bytes are more than a size of 64 bits can state. */
 #define LEVEL_MAX 47
 
@@ -74,15 +74,10 @@ static bool fits(const piece_tree *tree, const subtree *known)
 
 static bool make_room(piece_tree *tree)
 {
-    size_t room = tree->room == 0 ? FIRST_ROOM : tree->room * 2;
-    subtree *known;
-    if (tree->count < tree->room)
-        return true;
-    known = realloc(tree->known, room * sizeof *known);
+    subtree *known = grow(tree->known, tree->count, &tree->room, sizeof *known);
     if (known == NULL)
         return false;
     tree->known = known;
-    tree->room = room;
     return true;
 }
 

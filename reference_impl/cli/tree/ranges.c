@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CAPACITY 16
+#include "cli/tree/grow.h"
 
 /* Most bytes come at the end of what has come, so the search begins there. */
 static size_t find_first_touching(const byte_ranges *ranges, uint64_t from)
@@ -19,12 +19,9 @@ static size_t find_first_touching(const byte_ranges *ranges, uint64_t from)
 
 static int make_room(byte_ranges *ranges)
 {
-    size_t capacity = ranges->capacity == 0 ? FIRST_CAPACITY : 2 * ranges->capacity;
-    byte_range *all = ranges->count < ranges->capacity ? ranges->all : realloc(ranges->all, capacity * sizeof *all);
+    byte_range *all = grow(ranges->all, ranges->count, &ranges->capacity, sizeof *all);
     if (all == NULL)
         return ENOMEM;
-    if (ranges->count == ranges->capacity)
-        ranges->capacity = capacity;
     ranges->all = all;
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/tree/grow.h"
 #include "cli/tree/tree_disk.h"
 #include "cli/tree/tree_sum.h"
 
@@ -77,14 +78,10 @@ static int add_holes(tree_content *content, uint32_t entry)
 
 static bool add_unnamed(tree_content *content, uint32_t entry)
 {
-    if (content->unnamed_count == content->unnamed_capacity) {
-        size_t capacity = content->unnamed_capacity == 0 ? 64 : 2 * content->unnamed_capacity;
-        uint32_t *unnamed = realloc(content->unnamed, capacity * sizeof *unnamed);
-        if (unnamed == NULL)
-            return false;
-        content->unnamed = unnamed;
-        content->unnamed_capacity = capacity;
-    }
+    uint32_t *unnamed = grow(content->unnamed, content->unnamed_count, &content->unnamed_capacity, sizeof *unnamed);
+    if (unnamed == NULL)
+        return false;
+    content->unnamed = unnamed;
     content->unnamed[content->unnamed_count++] = entry;
     return true;
 }

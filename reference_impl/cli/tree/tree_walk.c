@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/tree/beneath.h"
+#include "cli/tree/grow.h"
 #include "cli/tree/tree_files.h"
 #include "cli/tree/tree_roots.h"
 
@@ -18,7 +19,6 @@
 #define RESERVED_PREFIX ".netblt-"
 /* Of one file. After so many holes all of it is sent, as zeros. */
 #define HOLES_MAX 65536
-#define FIRST_HOLES 16
 
 /* A directory that was found and not read yet. */
 typedef struct pending {
@@ -35,7 +35,7 @@ typedef struct walk {
     pending *directories;
     hole *holes; /* of the file that is looked at */
     uint32_t hole_count;
-    uint32_t hole_room;
+    size_t hole_room;
     netblt_failure *failure;
 } walk;
 
@@ -60,14 +60,10 @@ static int skip(const walk *on, const char *path, const char *why)
 
 static int add_hole(walk *on, uint64_t first, uint64_t end)
 {
-    if (on->hole_count == on->hole_room) {
-        uint32_t room = on->hole_room == 0 ? FIRST_HOLES : on->hole_room * 2;
-        hole *holes = realloc(on->holes, room * sizeof *holes);
-        if (holes == NULL)
-            return ENOMEM;
-        on->holes = holes;
-        on->hole_room = room;
-    }
+    hole *holes = grow(on->holes, on->hole_count, &on->hole_room, sizeof *holes);
+    if (holes == NULL)
+        return ENOMEM;
+    on->holes = holes;
     on->holes[on->hole_count++] = (hole){.first = first, .count = end - first};
     return 0;
 }
