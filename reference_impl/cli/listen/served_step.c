@@ -8,6 +8,7 @@
 #include "cli/listen/entry_rules.h"
 #include "cli/listen/serve.h"
 #include "cli/listen/tree.h"
+#include "cli/report/hex.h"
 #include "cli/transfer/reasons.h"
 #include "io/clock.h"
 
@@ -229,12 +230,6 @@ static bool only_file(const served *one, uint32_t *entry)
     return false;
 }
 
-static void write_sum(const uint8_t sum[PIECE_HASH_BYTES], char text[DIGEST_TEXT_BYTES])
-{
-    for (size_t i = 0; i < PIECE_HASH_BYTES; i++)
-        snprintf(text + 2 * i, 3, "%02x", sum[i]);
-}
-
 void served_sum_up(const served *one, summary *end)
 {
     const transfer *work = &one->work;
@@ -251,7 +246,7 @@ void served_sum_up(const served *one, summary *end)
     if (work->outcome != NETBLT_DONE || end->files != 1 || !only_file(one, &entry))
         return;
     if (one->store != NULL ? tree_store_sum(one->store, entry, sum) : source_tree_sum(work->from, entry, sum))
-        write_sum(sum, end->blake3);
+        hex_text(sum, PIECE_HASH_BYTES, end->blake3);
 }
 
 /* ---- what follows ----------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/report/hex.h"
 #include "cli/session/session.h"
 #include "io/clock.h"
 
@@ -87,12 +88,6 @@ static bool sum_of(const session *all, uint32_t entry, uint8_t sum[PIECE_HASH_BY
     return tree_sums_get(all->files.sums, entry, sum);
 }
 
-static void hex(const uint8_t sum[PIECE_HASH_BYTES], char text[DIGEST_TEXT_BYTES])
-{
-    for (size_t i = 0; i < PIECE_HASH_BYTES; i++)
-        snprintf(text + 2 * i, 3, "%02x", sum[i]);
-}
-
 static bool sums_are_sha256(const session *all)
 {
     if (all->given->role == NETBLT_RECEIVER)
@@ -110,7 +105,7 @@ static void add_sums(const session *all, summary *end)
         const manifest_entry *entry = &known->entries[i];
         if (entry->kind != ENTRY_FILE || !sum_of(all, i, sum))
             continue;
-        hex(sum, text);
+        hex_text(sum, PIECE_HASH_BYTES, text);
         if (end->files == 1)
             snprintf(sums_are_sha256(all) ? end->sha256 : end->blake3, DIGEST_TEXT_BYTES, "%s", text);
         if (end->sums == NULL || json_array_size(end->sums) >= SUMS_MAX)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/report/hex.h"
+
 #define MARK " netblt="
 #define HELD "held:"
 #define CONTENT "content:"
@@ -118,8 +120,7 @@ void step_name_parse(const char *text, step_name *step)
 
 static const char *id_text(const uint8_t id[STEP_ID_BYTES], char text[ID_DIGITS + 1])
 {
-    for (size_t i = 0; i < STEP_ID_BYTES; i++)
-        snprintf(text + 2 * i, 3, "%02x", id[i]);
+    hex_text(id, STEP_ID_BYTES, text);
     return text;
 }
 

@@ -3,9 +3,10 @@
 #include "cli/store/digest.h"
 
 #include <openssl/evp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/report/hex.h"
 
 struct digest {
     EVP_MD_CTX *context;
@@ -95,8 +96,7 @@ void digest_finish_text(digest *sum, char text[DIGEST_TEXT_BYTES])
 {
     uint8_t bytes[DIGEST_BYTES];
     digest_finish(sum, bytes);
-    for (unsigned i = 0; i < DIGEST_BYTES; i++)
-        snprintf(text + 2 * (size_t)i, 3, "%02x", bytes[i]);
+    hex_text(bytes, DIGEST_BYTES, text);
 }
 
 bool digest_agrees(digest *sum)
