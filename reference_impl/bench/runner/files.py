@@ -9,15 +9,14 @@ import statistics
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from .groups import SETUP_S, Group, Settings, number
+from .groups import SETUP_S, Settings, TurnsGroup, number
 from .lab import A, B, Lab, wait_until_open
 from .measure import monotonic_s
 from .peers import UDP_PORT, Build
-from .plan import Cell, Step
 from .processes import BenchError
 from .report import Check, Table
 
@@ -113,24 +112,14 @@ def measure(build: Build, mover: Mover) -> Moved:
 
 
 @dataclass
-class FileGroup(Group):
+class FileGroup(TurnsGroup):
     """Steps and table for MOVERS."""
-
-    cells: dict[str, Cell] = field(default_factory=dict)
 
     def plan(self, build: Build, settings: Settings) -> None:
         wanted = [mover for mover in MOVERS if settings.wants(mover.key, mover.title, self.title)]
         if wanted and wanted[0].key != YARDSTICK:
             wanted = [MOVERS[0], *wanted]
-        for mover in wanted:
-            self.cells[mover.key] = Cell(trouble=mover.missing(build))
-        rounds = (settings.rounds + 1) // 2  # the whole benchmark shall stay short
-        for turn in range(rounds):
-            for mover in wanted:
-                if mover.missing(build) is None:
-                    title = f"{mover.title}, round {turn + 1} of {rounds}"
-                    step = partial(measure, build, mover)
-                    self.steps.append(Step(self.title, title, 3 + SETUP_S, self.cells[mover.key], step))
+        self.take_turns(build, wanted, settings.few_rounds, 3 + SETUP_S, partial(measure, build))
 
     def _ratio(self, key: str) -> float | None:
         cells = [self.cells[name].samples if name in self.cells else [] for name in (key, YARDSTICK)]

@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 import statistics
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol, TypeVar
 
 from . import measure
 from .measure import PathResult, Speed
@@ -24,6 +25,22 @@ from .rows import (
 
 SETUP_S = 1.5  # namespaces, start, end
 MTU = 1500
+
+
+class Row(Protocol):
+    """What is measured in turns."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    def missing(self, build: Build) -> str | None:
+        """Why it cannot be measured."""
+
+
+_Row = TypeVar("_Row", bound=Row)
 
 
 @dataclass(frozen=True)
@@ -42,6 +59,11 @@ class Settings:
         return cls(full, given.rows, given.rounds or (7 if full else 5), given.seconds or (5.0 if full else 3.0),
                    given.seeds or (3 if full else 1), path_seconds)  # fmt: skip
 
+    @property
+    def few_rounds(self) -> int:
+        """Of rows beside the usual ones: the whole benchmark shall stay short."""
+        return (self.rounds + 1) // 2
+
     def wants(self, *names: str) -> bool:
         return not self.only or any(text.lower() in name.lower() for text in self.only for name in names)
 
@@ -59,32 +81,48 @@ class Group(ABC):
         """What was measured, once its steps are done."""
 
 
+@dataclass
+class TurnsGroup(Group):
+    """Rows that take turns, round after round."""
+
+    cells: dict[str, Cell] = field(default_factory=dict)
+
+    def take_turns(
+        self, build: Build, rows: Sequence[_Row], rounds: int, seconds: float, measured: Callable[[_Row], object]
+    ) -> None:
+        """A step for each row that is not missing, `rounds` times; `seconds`: what one takes."""
+        for row in rows:
+            self.cells[row.key] = Cell(trouble=row.missing(build))
+        for turn in range(rounds):
+            for row in rows:
+                if row.missing(build) is None:
+                    title = f"{row.title}, round {turn + 1} of {rounds}"
+                    self.steps.append(Step(self.title, title, seconds, self.cells[row.key], partial(measured, row)))
+
+
 def number(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
 @dataclass
-class SpeedGroup(Group):
+class SpeedGroup(TurnsGroup):
     """Unlimited line, all transports in turn, round after round."""
 
     peers: list[Peer] = field(default_factory=list)
     bounds: list[Bound] = field(default_factory=list)
     yardstick: str = YARDSTICK
-    cells: dict[str, Cell] = field(default_factory=dict)
 
     def plan(self, build: Build, settings: Settings) -> None:
         wanted = [peer for peer in self.peers if settings.wants(peer.key, peer.title, self.title)]
         if wanted and all(peer.key != self.yardstick for peer in wanted):
             wanted = [peer for peer in self.peers if peer.key == self.yardstick] + wanted
-        for peer in wanted:
-            self.cells[peer.key] = Cell(trouble=peer.missing(build))
-        for turn in range(settings.rounds):
-            for peer in wanted:
-                cell = self.cells[peer.key]
-                if peer.missing(build) is None:
-                    title = f"{peer.title}, round {turn + 1} of {settings.rounds}"
-                    measured = partial(measure.speed, build, peer, settings.seconds)
-                    self.steps.append(Step(self.title, title, settings.seconds + SETUP_S, cell, measured))
+        self.take_turns(
+            build,
+            wanted,
+            settings.rounds,
+            settings.seconds + SETUP_S,
+            lambda peer: measure.speed(build, peer, settings.seconds),
+        )
 
     def ratio(self, ours: str, theirs: str, *, settled: bool = False) -> float | None:
         """Median of the ratios of neighbours in time; `settled`: of their second halves."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import json
 import statistics
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 
 from . import measure as measuring
-from .groups import SETUP_S, Group, Settings, number
+from .groups import SETUP_S, Settings, TurnsGroup, number
 from .lab import Lab, wait_until_open
 from .peers import Build, Netblt
-from .plan import Cell, Step
 from .processes import BenchError
 from .report import Check, Table
 
@@ -68,22 +66,15 @@ def measure(build: Build, peer: PacedNetblt, seconds: float) -> Lateness:
 
 
 @dataclass
-class LatenessGroup(Group):
+class LatenessGroup(TurnsGroup):
     """Steps and table for ROWS. On a busy machine the figures are those of the other programs."""
-
-    cells: dict[str, Cell] = field(default_factory=dict)
 
     def plan(self, build: Build, settings: Settings) -> None:
         wanted = [peer for peer in ROWS if settings.wants(peer.key, peer.title, self.title)]
-        for peer in wanted:
-            self.cells[peer.key] = Cell(trouble=peer.missing(build))
-        rounds = (settings.rounds + 1) // 2  # the whole benchmark shall stay short
-        for turn in range(rounds):
-            for peer in wanted:
-                if peer.missing(build) is None:
-                    title = f"{peer.title}, round {turn + 1} of {rounds}"
-                    step = partial(measure, build, peer, settings.seconds)
-                    self.steps.append(Step(self.title, title, settings.seconds + SETUP_S, self.cells[peer.key], step))
+        seconds = settings.seconds
+        self.take_turns(
+            build, wanted, settings.few_rounds, seconds + SETUP_S, lambda peer: measure(build, peer, seconds)
+        )
 
     def finish(self) -> Table:
         table = Table(self.title, ["bursts", "p50, us", "p99, us", "latest, us", "share of a core"])
