@@ -15,7 +15,7 @@ from netblt_conformance.judges.findings import Conclusion, Finding
 from netblt_conformance.judges.second import position_options
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
-from netblt_conformance.packets.capture import NANOSECONDS_PER_US, Capture
+from netblt_conformance.packets.capture import Capture
 
 if TYPE_CHECKING:
     from netblt_conformance.simlib import PcapngWriter
@@ -51,15 +51,9 @@ class Merged:
         self._writers: dict[bool, PcapngWriter] = {}
 
     def add(self, number: int, script: Script, capture: Capture) -> None:
-        from netblt_conformance.simlib import CaptureDirection, PcapngWriter  # compiled; --help needs nothing that is
+        from netblt_conformance.simlib import PcapngWriter  # compiled; --help needs nothing that is
 
-        writer = self._writers.setdefault(script.role.sender, PcapngWriter())
-        interface = writer.interface(str(number))
-        for frame in capture.frames:
-            direction = CaptureDirection.OUTBOUND if frame.sent else CaptureDirection.INBOUND
-            comment = "\n".join(frame.comments) or None
-            time_ns = frame.time_us * NANOSECONDS_PER_US
-            writer.packet(interface, time_ns, frame.packet, comment=comment, direction=direction)
+        capture.add_to(self._writers.setdefault(script.role.sender, PcapngWriter()), str(number))
 
     def save(self, stem: Path) -> None:
         for sender, writer in self._writers.items():

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netblt_conformance.common.words import fit_lines
 from netblt_conformance.packets import ipv4
+
+if TYPE_CHECKING:
+    from netblt_conformance.simlib import PcapngWriter
 
 NANOSECONDS_PER_US = 1_000
 # The comment of a packet that the tester ignores, as if the network had lost it.
@@ -50,14 +54,20 @@ class Capture:
 
     def write(self, path: Path) -> None:
         """One pcapng. The compiled writer is loaded here, so that reading a catalogue needs nothing built."""
-        from netblt_conformance.simlib import CaptureDirection, PcapngWriter
+        from netblt_conformance.simlib import PcapngWriter
 
         writer = PcapngWriter()
-        tester = writer.interface("tester")
+        self.add_to(writer, "tester")
+        writer.save(path)
+
+    def add_to(self, writer: PcapngWriter, interface: str) -> None:
+        """The frames as packets of a new interface of a pcapng file."""
+        from netblt_conformance.simlib import CaptureDirection
+
+        number = writer.interface(interface)
         for frame in self.frames:
             direction = CaptureDirection.OUTBOUND if frame.sent else CaptureDirection.INBOUND
             comment = "\n".join(frame.comments) or None
             writer.packet(
-                tester, frame.time_us * NANOSECONDS_PER_US, frame.packet, comment=comment, direction=direction
+                number, frame.time_us * NANOSECONDS_PER_US, frame.packet, comment=comment, direction=direction
             )
-        writer.save(path)
