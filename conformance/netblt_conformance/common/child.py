@@ -15,7 +15,7 @@ import select
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -201,3 +201,37 @@ def end_all(children: Sequence[Child]) -> None:
     for child in children:
         child.kill()
         child.reap()
+
+
+Work = TypeVar("Work")
+
+
+def run_each(
+    work: Iterator[Work],
+    jobs: int,
+    start: Callable[[Work], AnyChild],
+    serve: Callable[[AnyChild], bool],
+    after: Callable[[AnyChild], AnyChild | None],
+    ended: Callable[[AnyChild], None],
+) -> None:
+    """Does each piece of work in a child, at most `jobs` at a time. `serve` takes what a child reports; False when it
+    has exited. `after` then answers the child that goes on with its work; where there is none, the work has `ended`."""
+    children: list[AnyChild] = []
+    try:
+        while True:
+            while len(children) < jobs and (piece := next(work, None)) is not None:
+                children.append(start(piece))
+            if not children:
+                return
+            for child in reporting(children):
+                if serve(child):
+                    continue
+                children.remove(child)
+                again = after(child)
+                if again is not None:
+                    children.append(again)
+                else:
+                    ended(child)
+    except BaseException:
+        end_all(children)
+        raise

@@ -16,7 +16,7 @@ from pathlib import Path
 from netblt_conformance.cases.case import Profile
 from netblt_conformance.cases.probe import probe
 from netblt_conformance.common import wording
-from netblt_conformance.common.child import Child, Emit, Event, end_all, reporting
+from netblt_conformance.common.child import Child, Emit, Event, end_all, reporting, run_each
 from netblt_conformance.common.errors import HarnessError
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause
@@ -183,25 +183,14 @@ class Pool:
 
     def run(self, blocks: Iterator[Block]) -> None:
         """HarnessError when a child fails by itself."""
-        children: list[_BlockChild] = []
-        try:
-            while True:
-                while len(children) < self._jobs and (block := next(blocks, None)) is not None:
-                    children.append(_BlockChild(self._campaign, block, block.numbers.start))
-                if not children:
-                    return
-                for child in reporting(children):
-                    if self._serve(child):
-                        continue
-                    children.remove(child)
-                    again = self._after(child)
-                    if again is not None:
-                        children.append(again)
-                    else:
-                        self._on_block(child.block)
-        except BaseException:
-            end_all(children)
-            raise
+        run_each(
+            blocks,
+            self._jobs,
+            lambda block: _BlockChild(self._campaign, block, block.numbers.start),
+            self._serve,
+            self._after,
+            lambda child: self._on_block(child.block),
+        )
 
     def _serve(self, child: _BlockChild) -> bool:
         """Takes what a child reports; False when it has exited."""

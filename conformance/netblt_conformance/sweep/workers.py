@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from netblt_conformance.common.child import Child, Emit, end_all, reporting
+from netblt_conformance.common.child import Child, Emit, run_each
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause, Verdict
 from netblt_conformance.common.words import last_lines
@@ -100,24 +100,14 @@ class Pool:
 
     def run(self, work: Iterator[Job], on_job: Callable[[Job], None]) -> None:
         """`on_job` hears of each job whose merged capture is complete."""
-        children: list[_Child] = []
-        try:
-            while True:
-                while len(children) < self._jobs and (job := next(work, None)) is not None:
-                    children.append(_Child(self._iut, self._reference, job))
-                if not children:
-                    return
-                for child in reporting(children):
-                    if not self._serve(child):
-                        children.remove(child)
-                        again = self._after(child)
-                        if again is not None:
-                            children.append(again)
-                        else:
-                            on_job(child.job)
-        except BaseException:
-            end_all(children)
-            raise
+        run_each(
+            work,
+            self._jobs,
+            lambda job: _Child(self._iut, self._reference, job),
+            self._serve,
+            self._after,
+            lambda child: on_job(child.job),
+        )
 
     def _serve(self, child: _Child) -> bool:
         """Passes on what a child reports; False when it has exited."""
