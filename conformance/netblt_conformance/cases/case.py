@@ -434,6 +434,13 @@ class Case:
             self.judgement.worsen(Verdict.ERROR, f"{type(error).__name__} in the suite: {error}", cause=Cause.SUITE)
             raise
 
+    def close(self) -> None:
+        """Ends the implementation: what it does while it ends belongs to the case."""
+        try:
+            self.link.close()
+        except ImplementationError as fault:
+            self.judgement.worsen(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH, expected=RUNS_ON)
+
     @property
     def _own(self) -> set[str]:
         return {requirement.id for requirement in self.judged}

@@ -126,10 +126,7 @@ def _run(script: Script, factory: LinkFactory, profile: Profile, choose: Next) -
     except NotSupportedError:
         supported = False
     finally:
-        try:
-            link.close()
-        except ImplementationError as fault:
-            case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH, expected=RUNS_ON)
+        case.close()
     violations = told_once(one for one in case.settle() if one.verdict is not Verdict.PASS)
     return Played(script.with_moves(tuple(done)), case.judgement, violations, capture, supported, done)
 

@@ -256,7 +256,7 @@ class Engine:
             self._emit_result(self._not_run(run, str(reason)))
             return True
         finally:
-            self._close(case)
+            case.close()  # first: its last packets belong to the case
         self._held = []
         self._finish(run, case)
         held, self._held = self._held, None
@@ -268,13 +268,6 @@ class Engine:
             for result in held:
                 self._emit_result(result)
         return True
-
-    def _close(self, case: Case) -> None:
-        """Ends the implementation first: what it prints while dying belongs to the case."""
-        try:
-            case.link.close()
-        except ImplementationError as fault:
-            case.judgement.worsen(Verdict.FAIL, f"the implementation {fault}", cause=Cause.CRASH, expected=RUNS_ON)
 
     @property
     def _unclaimed(self) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ class PlainEngine(Engine):
         body = functools.partial(pyfuncitem.obj, t=case)
         raised = self._raised_by(case, body)
         # The implementation ends first: its last packets belong to the case.
-        self._close(case)
+        case.close()
         self._judge(run, case, raised)
         return True
 
