@@ -48,6 +48,6 @@ def store(lab: Lab, source: Path, name: str, *options: str) -> Process:
     return lab.start(lab.here, "send", source, lab.there.address, "--client-string", name, *options)
 
 
-def told(server: Process) -> list[dict[str, Any]]:
+def reports(server: Process) -> list[dict[str, Any]]:
     """What a server with --json has written so far: a line for each transfer."""
     return [json.loads(line) for line in server.stdout.read_text().splitlines()]

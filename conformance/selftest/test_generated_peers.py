@@ -186,7 +186,7 @@ def test_packets_of_other_connections_change_nothing(factory: SimLinkFactory) ->
 @pytest.mark.parametrize("lost", range(3))
 def test_quits_and_their_answers_may_be_lost(factory: SimLinkFactory, lost: int) -> None:
     for role in ("active-sender", "passive-receiver"):
-        for name in ("quit", "told-to-quit"):
+        for name in ("quit", "client-quit"):
             assert played(factory, role, WAIT, f"{name} {lost}", WAIT) == [WAIT, f"{name} {lost}"]
 
 

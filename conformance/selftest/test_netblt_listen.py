@@ -28,7 +28,7 @@ from selftest.netblt_command_helpers import (
     one_line,
 )
 from selftest.netblt_command_lab import Lab
-from selftest.netblt_listen_helpers import fetch, make_root, meanwhile, serve, store, told
+from selftest.netblt_listen_helpers import fetch, make_root, meanwhile, reports, serve, store
 from selftest.netblt_listen_puppets import Puppet
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
@@ -50,11 +50,11 @@ class TestServing:
         assert fetched.wait() == DONE, fetched.errors
         stored = lab.start(lab.here, "send", brought, lab.there.address)  # named after the file
         assert stored.wait() == DONE, stored.errors
-        server.wait_until(lambda: len(told(server)) == 2, "both are told")
+        server.wait_until(lambda: len(reports(server)) == 2, "both are reported")
 
         assert (tmp_path / "fetched").read_bytes() == offered.read_bytes()
         assert (root / "brought").read_bytes() == brought.read_bytes()
-        sent, received = told(server)
+        sent, received = reports(server)
         for line, name, role, file in ((sent, "inner/offered", "sender", offered),
                                        (received, "brought", "receiver", brought)):  # fmt: skip
             assert set(line) == KEYS | {"file", "peer"}
@@ -72,12 +72,12 @@ class TestServing:
         peers += [fetch(udp_lab, file.name, tmp_path / f"got-{file.name}", *slow) for file in down]
 
         assert [peer.wait() for peer in peers] == [DONE] * 20, [peer.errors for peer in peers]
-        server.wait_until(lambda: len(told(server)) == 20, "all are told")
+        server.wait_until(lambda: len(reports(server)) == 20, "all are reported")
         for file in up:
             assert (root / file.name).read_bytes() == file.read_bytes()
         for file in down:
             assert (tmp_path / f"got-{file.name}").read_bytes() == file.read_bytes()
-        ends = [line["seconds"] for line in told(server)]
+        ends = [line["seconds"] for line in reports(server)]
         assert min(ends) > 0.5, "each took as long as its rate says, so they overlapped"
         assert leftovers(root) == []
 

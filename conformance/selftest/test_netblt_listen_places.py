@@ -17,7 +17,7 @@ from selftest.netblt_command_helpers import (
     temporary_files,
 )
 from selftest.netblt_command_lab import Lab, Process
-from selftest.netblt_listen_helpers import make_root, serve, told
+from selftest.netblt_listen_helpers import make_root, reports, serve
 from selftest.netblt_listen_puppets import SERVER, Flood, Puppet, kept_alive
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
@@ -129,7 +129,7 @@ class TestForgedOpens:
             time.sleep(1.5)
             Flood(udp_lab, [b"new%d" % i for i in range(500)], write=True).send_many(2000, 2000)
             assert idle.is_heard()
-        assert told(server) == []
+        assert reports(server) == []
 
 
 class TestOnePlace:
@@ -157,7 +157,7 @@ class TestOnePlace:
         assert first.abort_reason() == BEING_STORED
         assert third.open(b"inner/name") == BEING_STORED
         assert second.is_heard()
-        assert [line["result"] for line in told(server)] == ["refused", "refused"]
+        assert [line["result"] for line in reports(server)] == ["refused", "refused"]
         assert len(temporary_files(server)) == 1
 
     def test_a_name_is_free_when_its_transfer_has_ended(self, udp_lab: Lab, root: Path, meet: Meet) -> None:
@@ -189,8 +189,8 @@ class TestProgress:
         assert reason is not None
         assert reason.startswith("no new data for ")
         assert reason.endswith(" s, and others wait")
-        server.wait_until(lambda: len(told(server)) == 3, "all are told")
-        assert sorted(line["result"] for line in told(server)) == ["done", "local-abort", "refused"]
+        server.wait_until(lambda: len(reports(server)) == 3, "all are told")
+        assert sorted(line["result"] for line in reports(server)) == ["done", "local-abort", "refused"]
         assert sorted(entry.name for entry in root.iterdir()) == ["file", "inner"]
 
     def test_data_that_was_sent_before_keeps_no_place(self, udp_lab: Lab, root: Path, meet: Meet) -> None:
@@ -258,8 +258,8 @@ class TestProgress:
         assert reason is not None
         assert reason.startswith("no new data for ")
         assert "others" not in reason
-        server.wait_until(lambda: len(told(server)) == 1, "a line on stderr")
-        assert told(server)[0]["reason"] == reason
+        server.wait_until(lambda: len(reports(server)) == 1, "a line on stderr")
+        assert reports(server)[0]["reason"] == reason
 
 
 class TestLimitsPerPeer:

@@ -27,7 +27,7 @@ from selftest.netblt_command_helpers import (
     one_line,
 )
 from selftest.netblt_command_lab import Lab
-from selftest.netblt_listen_helpers import fetch, make_root, serve, store, told
+from selftest.netblt_listen_helpers import fetch, make_root, reports, serve, store
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -54,7 +54,7 @@ class TestStrangers:
         assert store(udp_lab, brought, "quick").wait() == DONE
         assert honest.wait() == DONE
         assert sorted(entry.name for entry in root.iterdir()) == ["file", "inner", "quick", "slow"]
-        assert {line["file"] for line in told(server)} == {"file", "quick", "slow"}, "nobody forged is told"
+        assert {line["file"] for line in reports(server)} == {"file", "quick", "slow"}, "no forged transfer is reported"
 
     def test_places_that_peers_have_answered_for_are_kept(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         server = serve(udp_lab, root, "--json", "--max-connections", "1")
@@ -128,9 +128,9 @@ class TestDisks:
         assert sorted(entry.name for entry in disk.iterdir()) == ["old", "small"]
         assert (disk / "old").read_bytes() == b"old"
         assert (disk / "small").read_bytes() == small.read_bytes()
-        server.wait_until(lambda: len(told(server)) == 3, "all are told")
-        assert [line["result"] for line in told(server)] == ["local-error", "local-error", "done"]
-        assert "No space left" in told(server)[0]["reason"]
+        server.wait_until(lambda: len(reports(server)) == 3, "all are reported")
+        assert [line["result"] for line in reports(server)] == ["local-error", "local-error", "done"]
+        assert "No space left" in reports(server)[0]["reason"]
 
     def test_directories_that_go_away_end_their_transfers_only(self, udp_lab: Lab, root: Path, tmp_path: Path) -> None:
         source = make_file(tmp_path / "source", 300_000)
@@ -178,8 +178,8 @@ class TestDisks:
         assert targets[0].read_bytes() == before
         assert not targets[1].exists()
         assert leftovers(tmp_path) == []
-        server.wait_until(lambda: len(told(server)) == 2, "both are told")
-        shorter = next(line for line in told(server) if line["file"] == "shrinking")
+        server.wait_until(lambda: len(reports(server)) == 2, "both are reported")
+        shorter = next(line for line in reports(server) if line["file"] == "shrinking")
         assert (shorter["result"], shorter["role"]) == ("local-error", "sender")
         assert "became shorter" in shorter["reason"]
 
@@ -211,7 +211,7 @@ class TestDisks:
         if udp_lab.here.address != address:
             assert early.wait() == UNREACHABLE
             assert "another transfer is storing it" in one_line(early)
-        server.wait_until(lambda: "peer-dead" in [line["result"] for line in told(server)], "it has given it up")
+        server.wait_until(lambda: "peer-dead" in [line["result"] for line in reports(server)], "it has given it up")
 
         assert leftovers(root) == []
         assert store(udp_lab, source, "file").wait() == DONE

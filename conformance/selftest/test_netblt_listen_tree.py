@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from selftest.netblt_command_helpers import DONE, INTERRUPTED, UNREACHABLE, leftovers, make_file, one_line
 from selftest.netblt_command_lab import Lab, Process
-from selftest.netblt_listen_helpers import fetch, make_root, serve, store, told
+from selftest.netblt_listen_helpers import fetch, make_root, reports, serve, store
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -81,12 +81,12 @@ class TestWhole:
         assert fetched.wait() == DONE, fetched.errors
         stored = lab.start(lab.here, "send", brought, lab.there.address)
         assert stored.wait() == DONE, stored.errors
-        server.wait_until(lambda: len(told(server)) == 2, "both are told")
+        server.wait_until(lambda: len(reports(server)) == 2, "both are reported")
 
         assert describe(tmp_path / "fetched") == describe(offered)
         assert describe(root / "brought") == describe(brought)
         assert leftovers(root) == []
-        for line, name, role in zip(told(server), ("inner/offered", "brought"), ("sender", "receiver"), strict=True):
+        for line, name, role in zip(reports(server), ("inner/offered", "brought"), ("sender", "receiver"), strict=True):
             assert (line["file"], line["role"], line["result"]) == (name, role, "done")
             assert (line["files"], line["bytes"], line["bytes_held"]) == (4, 375_000, 0)
 
@@ -99,8 +99,8 @@ class TestWhole:
         make_file(brought / "new", 1234, seed=8)
         again = store(udp_lab, brought, "target")
         assert again.wait() == DONE, again.errors
-        server.wait_until(lambda: len(told(server)) == 2, "both are told")
-        assert (told(server)[1]["bytes"], told(server)[1]["bytes_held"]) == (1234, 375_000)
+        server.wait_until(lambda: len(reports(server)) == 2, "both are reported")
+        assert (reports(server)[1]["bytes"], reports(server)[1]["bytes_held"]) == (1234, 375_000)
         make_file(brought / "a", 5000, seed=9)
         changed = store(udp_lab, brought, "target")
 
@@ -150,8 +150,8 @@ class TestInterruptions:
         assert again.wait() == DONE, again.errors
         assert describe(root / "target") == describe(brought)
         assert leftovers(root) == []
-        server.wait_until(lambda: any(line["result"] == "done" for line in told(server)), "it is told")
-        line = told(server)[-1]
+        server.wait_until(lambda: any(line["result"] == "done" for line in reports(server)), "it is told")
+        line = reports(server)[-1]
         assert line["bytes_held"] >= PIECE_BYTES
         assert line["bytes"] + line["bytes_held"] == 12 * PIECE_BYTES + 75_000
 
@@ -169,8 +169,8 @@ class TestInterruptions:
 
         assert again.wait() == DONE, again.errors
         assert describe(tmp_path / "got") == describe(root / "offered")
-        server.wait_until(lambda: any(line["result"] == "done" for line in told(server)), "it is told")
-        line = told(server)[-1]
+        server.wait_until(lambda: any(line["result"] == "done" for line in reports(server)), "it is told")
+        line = reports(server)[-1]
         assert line["bytes_held"] >= PIECE_BYTES
         assert line["bytes"] + line["bytes_held"] == 12 * PIECE_BYTES + 75_000
 
@@ -190,11 +190,11 @@ class TestInterruptions:
         server = serve(udp_lab, root, "--json")
         sender = store(udp_lab, brought, "target", "--part-size", "256k", "--json")
         assert sender.wait() == DONE, sender.errors
-        server.wait_until(lambda: len(told(server)) == 1, "one line for all parts")
+        server.wait_until(lambda: len(reports(server)) == 1, "one line for all parts")
 
         assert describe(root / "target") == describe(brought)
         assert sender.report["transfers"] > 4
-        assert (told(server)[0]["bytes"], told(server)[0]["bytes_held"]) == (20 * PIECE_BYTES + 75_000, 0)
+        assert (reports(server)[0]["bytes"], reports(server)[0]["bytes_held"]) == (20 * PIECE_BYTES + 75_000, 0)
 
 
 class TestSeveralPeers:

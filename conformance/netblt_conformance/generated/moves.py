@@ -20,8 +20,8 @@ from netblt_conformance.peer import ReceiverPeer, SenderPeer
 
 _WAITS_IN_ALL = 3  # death timers
 _WAITS_US = (1_000, 5_000, 20_000, 60_000, 150_000, 400_000, 1_200_000)
-_LEAVES = ("quit", "abort", "told-to-quit", "told-to-abort", "silent")
-_TOLD = {"told-to-quit": Stop.QUIT, "told-to-abort": Stop.ABORT}
+_LEAVES = ("quit", "abort", "client-quit", "client-abort", "silent")
+_CLIENT_STOPS = {"client-quit": Stop.QUIT, "client-abort": Stop.ABORT}
 _REPEATS = (0, 0, 1, 2, 4)  # of a QUIT, or of an answer to it, that the network loses
 _S_FOR_EACH_REPEAT = 3  # of the death timer, which ends the repetition
 _HUSH_SHARE = 0.9  # of its death timer that the implementation hears nothing
@@ -174,7 +174,7 @@ class Player(ABC):
         elif how == "silent":
             self.peer.go_silent()
         else:
-            self.peer.link.stop(_TOLD[how], "the client ends it")
+            self.peer.link.stop(_CLIENT_STOPS[how], "the client ends it")
 
     def _loses(self, packet: Packet) -> bool:
         if self._to_lose == 0:

@@ -145,8 +145,8 @@ def _body(case: Case, script: Script, choose: Next, done: list[Move]) -> None:
             done.append(move)
             case.note(f"move {len(done)}, {move}")
     if not player.left and case.link.status() in (Status.OPENING, Status.OPEN):
-        heard = [seen for seen in player.peer.seen if seen.time_us >= began_us]
-        case.expect_signs_of_life(heard, began_us, player.peer.now_us, script.own.death_timer_s)
+        received = [seen for seen in player.peer.seen if seen.time_us >= began_us]
+        case.expect_signs_of_life(received, began_us, player.peer.now_us, script.own.death_timer_s)
     _end(case, player)
 
 
@@ -185,11 +185,11 @@ def _end(case: Case, player: Player) -> None:
             peer.listen(TESTER_RETRY_US)
             peer.send_quit("")
             peer.expect_type(Type.QUITACK)
-    elif player.left == "told-to-quit":
+    elif player.left == "client-quit":
         _await_quit(player)
         peer.send(peer.forge.packet(Type.QUITACK))
         peer.expect_failure()
-    elif player.left == "told-to-abort":
+    elif player.left == "client-abort":
         peer.expect_type(Type.ABORT)
         peer.expect_failure()
     elif player.left == "silent":
