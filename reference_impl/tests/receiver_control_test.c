@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+/* A connection whose sender sends one packet each `interval_ms`. */
+static void begin_at_pace(struct peer *peer, uint16_t interval_ms)
+{
+    peer_init(peer, NETBLT_RECEIVER, false);
+    peer->params.burst_size = 1;
+    peer->params.burst_interval_ms = interval_ms;
+    begin(peer, true);
+}
+
 static void CTRL_01_GOs_start_at_sequence_1_and_DATA_06_number_buffers_in_order(void)
 {
     for (int active = 0; active < 2; active++) {
@@ -168,10 +177,7 @@ static void AMB_46_an_ack_that_overtakes_a_repeat_leaves_no_empty_CONTROL(void)
 static void TIMER_09_repairs_of_a_lower_buffer_do_not_make_a_higher_one_ask_too_soon(void)
 {
     struct peer peer;
-    peer_init(&peer, NETBLT_RECEIVER, false);
-    peer.params.burst_size = 1;
-    peer.params.burst_interval_ms = 100;
-    begin(&peer, true);
+    begin_at_pace(&peer, 100);
     /* Buffer 0: only the first packet comes; buffer 1 follows on schedule until the RESEND has arrived. */
     peer_data(&peer, 0, 0, 2, false);
     unsigned acked = 2;
@@ -298,19 +304,13 @@ static void TIMER_05_06_a_packet_tightens_its_own_timer_and_those_of_lower_buffe
 {
     struct peer peer;
     netblt_time loose, tight;
-    peer_init(&peer, NETBLT_RECEIVER, false);
-    peer.params.burst_size = 1;
-    peer.params.burst_interval_ms = 100;
-    begin(&peer, true);
+    begin_at_pace(&peer, 100);
     netblt_time start = peer.now;
     while (peer_count(&peer, CONTROL) == 0)
         peer_wait(&peer, MS);
     loose = peer.now - start;
     peer_free(&peer);
-    peer_init(&peer, NETBLT_RECEIVER, false);
-    peer.params.burst_size = 1;
-    peer.params.burst_interval_ms = 100;
-    begin(&peer, true);
+    begin_at_pace(&peer, 100);
     start = peer.now;
     peer_data(&peer, 1, 0, 2, false);
     CHECK_EQUAL(peer_count(&peer, CONTROL), 0);
@@ -375,10 +375,7 @@ static netblt_time time_until_resend(struct peer *peer)
 static void after_the_LDATA_the_timer_waits_only_for_what_was_reordered(void)
 {
     struct peer peer;
-    peer_init(&peer, NETBLT_RECEIVER, false);
-    peer.params.burst_size = 1;
-    peer.params.burst_interval_ms = 100;
-    begin(&peer, true);
+    begin_at_pace(&peer, 100);
     peer_data(&peer, 0, 0, 2, false);
     peer_data(&peer, 0, 3, 2, false);
     netblt_time wait = time_until_resend(&peer);
@@ -390,10 +387,7 @@ static void after_the_LDATA_the_timer_waits_only_for_what_was_reordered(void)
 static void data_of_a_higher_buffer_show_that_nothing_is_to_come_of_one_that_has_begun(void)
 {
     struct peer peer;
-    peer_init(&peer, NETBLT_RECEIVER, false);
-    peer.params.burst_size = 1;
-    peer.params.burst_interval_ms = 100;
-    begin(&peer, true);
+    begin_at_pace(&peer, 100);
     peer_data(&peer, 0, 0, 2, false);
     peer_data(&peer, 1, 0, 2, false);
     netblt_time wait = time_until_resend(&peer);
@@ -407,10 +401,7 @@ static void data_of_a_higher_buffer_show_that_nothing_is_to_come_of_one_that_has
 static void nothing_is_asked_for_while_the_buffer_still_arrives(void)
 {
     struct peer peer;
-    peer_init(&peer, NETBLT_RECEIVER, false);
-    peer.params.burst_size = 1;
-    peer.params.burst_interval_ms = 5;
-    begin(&peer, true);
+    begin_at_pace(&peer, 5);
     for (unsigned i = 0; i < 4; i++) {
         peer_data(&peer, 0, i, 2, false);
         peer_wait(&peer, 15 * MS); /* the timer: 4 packets at 5 ms, and 20 ms */
