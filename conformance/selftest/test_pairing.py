@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from netblt_conformance.common import paths
 from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.packets.packets import Forge, Kind, Message
 from netblt_conformance.pairing.clock import estimate
+from netblt_conformance.pairing.evidence import unseen_arrivals
 from netblt_conformance.pairing.paths import Seen, pair, pair_files
 from netblt_conformance.pairing.reading import points
 from netblt_conformance.simlib import IutLibrary, PcapngWriter
@@ -113,6 +115,33 @@ def two_points(tmp_path: Path, *, shift_s: int = 0, other: bool = False) -> tupl
         writer.save(tmp_path / f"{name}.pcapng")
         files.append(tmp_path / f"{name}.pcapng")
     return files[0], files[1]
+
+
+def test_every_message_of_a_long_control_counts_as_received(tmp_path: Path) -> None:
+    """An end acknowledges messages beyond byte 128 of a CONTROL; a later CONTROL with the last of them is lost."""
+    here, there = Forge(2, 1001, 1002), Forge(2, 1002, 1001)
+    gos = [Message(Kind.GO, seq, seq) for seq in range(1, 21)]
+    packets = [  # by the end there or here; whether it arrives
+        (False, there.control(gos), True),
+        (True, here.null_ack(20, 8, 10), True),
+        (False, there.control(gos[16:]), False),
+        (False, there.control(gos[15:]), True),
+    ]
+    files = tmp_path / "here.pcapng", tmp_path / "there.pcapng"
+    writers = PcapngWriter(), PcapngWriter()
+    for at_here, writer in zip((True, False), writers, strict=True):
+        writer.interface("eth0")
+        for number, (by_here, packet, arrives) in enumerate([*packets, *packets[:2]]):
+            if not arrives and by_here != at_here:
+                continue
+            ends = ("10.0.0.1", "10.0.0.2") if by_here else ("10.0.0.2", "10.0.0.1")
+            when = 10**18 + number * 10**7 + (0 if by_here == at_here else 5_000_000)
+            writer.packet(0, when, ipv4_wrap(*ends, packet, number + 1))
+    for writer, file in zip(writers, files, strict=True):
+        writer.save(file)
+    paired = pair_files(*files)
+    assert sum(one.packets.count(Seen.LOST) for one in paired.directions) == 1
+    assert unseen_arrivals(paired, 0) == 0
 
 
 def test_captures_that_cannot_be_paired_are_refused_with_the_reason(tmp_path: Path) -> None:

@@ -81,8 +81,7 @@ def cut_of(points: Sequence[Point]) -> int:
 
 def identities(point: Point, cut: int) -> Integers:
     """The same number for packets with the same bytes, as far as they can be compared, and the same length."""
-    heads = point.head if cut >= HEAD_BYTES else [one[:cut] for one in point.head]
-    return np.fromiter((hash(one) for one in heads), dtype=np.int64, count=len(heads)) ^ (point.length << 48)
+    return np.fromiter((hash(one[:cut]) for one in point.head), dtype=np.int64, count=len(point)) ^ (point.length << 48)
 
 
 def unique_pairs(sent: Integers, arrived: Integers) -> tuple[Integers, Integers]:

@@ -26,9 +26,11 @@ from netblt_conformance.wire.fast import checksum_ok, peek, sums_to_ffff
 
 Integers = npt.NDArray[np.int64]
 
-# Of each packet so many bytes are kept: they hold every header, and all of most control packets.
+# Of each packet so many bytes are compared and kept: they hold every header. Of a CONTROL all is kept: it may have
+# dozens of messages.
 HEAD_BYTES = 128
 NO_ID = -1
+_CONTROL = bytes([9])  # the type
 _PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
 _UDP_PORTS = frozenset((DEFAULT_UDP_PORT, etftp.SERVER_PORT))
 
@@ -70,7 +72,7 @@ class Point:
     captured: Integers  # bytes of it that are in the file
     whole: Integers  # hash of these
     identification: Integers  # of IPv4; NO_ID where there is none
-    head: list[bytes]  # the first HEAD_BYTES
+    head: list[bytes]  # the first HEAD_BYTES; all of a CONTROL
     dropped: int = 0  # packets that the capture program reports as missed
 
     def __len__(self) -> int:
@@ -97,7 +99,7 @@ class _Columns:
         self.rows.append(
             (packet.number, packet.time_ns, flow, carried.length, len(payload), hash(payload), carried.identification)
         )
-        self.head.append(payload[:HEAD_BYTES])
+        self.head.append(payload if payload[3:4] == _CONTROL else payload[:HEAD_BYTES])
 
     def point(self, path: Path, several: bool) -> Point:
         table = np.array(self.rows, dtype=np.int64).reshape(-1, 7)
