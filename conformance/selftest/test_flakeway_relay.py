@@ -276,7 +276,8 @@ def test_delay_reorder_and_duplicate_show_at_the_other_end(lab: Lab) -> None:
     left = next(row for row in rows if row[:2] == ["left", "0x0001"])
     right = next(row for row in rows if row[:2] == ["right", "0x0001"])
     assert len(left[2].split(".")[1]) == 9  # nanoseconds
-    assert float(right[2]) - float(left[2]) >= 0.400
+    # The relay waits by the monotonic clock, which differs from the clock of the stamps by what adjusts the latter.
+    assert float(right[2]) - float(left[2]) >= 0.399
 
 
 @pytest.mark.parametrize("udp", [False, True], ids=["ip", "udp"])
