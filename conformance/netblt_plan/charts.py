@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Charts as SVG, drawn by matplotlib: one picture without scripts and without fonts or files from elsewhere.
-
-matplotlib, because it writes plain SVG by itself: others need a browser or a JavaScript bundle for it, or put scripts,
-the date and a description of each point into the file. The same data give the same bytes: identifiers are hashed with
-a fixed salt, and no date is written."""
+"""Charts: lines, stairs, dots and bars with axes."""
 
 from __future__ import annotations
 
 import dataclasses
-import io
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from netblt_conformance.common.pictures import svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -20,13 +16,6 @@ if TYPE_CHECKING:
 
 SIZE_INCHES = (7.6, 3.4)
 COLOURS = ("#1f5fa8", "#c8401f", "#2f8f4e", "#8a4fa0", "#b8860b", "#555555")
-# Text stays text (searchable, small); identifiers do not depend on the moment.
-_SETTINGS: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "netblt-plan",
-    "font.family": "sans-serif",
-    "font.size": 9,
-}
 
 Point = tuple[float, float]
 
@@ -83,27 +72,6 @@ def figure(panels: int = 1) -> tuple[Figure, list[Axes]]:
     made = NewFigure(figsize=(width, height * panels), layout="constrained")
     axes = made.subplots(panels, squeeze=False)
     return made, [axes[i][0] for i in range(panels)]
-
-
-def _written(made: Figure, to: Any, form: str) -> None:
-    import matplotlib
-
-    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
-    with matplotlib.rc_context(_SETTINGS):
-        made.savefig(to, format=form, metadata=metadata)
-
-
-def save(made: Figure, file: Path) -> None:
-    """Writes the figure in the format of the file's suffix."""
-    _written(made, file, file.suffix.removeprefix("."))
-
-
-def svg(made: Figure) -> str:
-    """The figure as an SVG document without its XML prologue, so that it can also be in an HTML page."""
-    out = io.StringIO()
-    _written(made, out, "svg")
-    text = out.getvalue()
-    return text[text.index("<svg") :]
 
 
 def chart(title: str, x_label: str, y_label: str, series: Sequence[Series]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from netblt_conformance.common import pictures
+
 from netblt_plan import charts, plots
 from netblt_plan.charts import COLOURS, Series
 from netblt_plan.path import run_of
@@ -28,7 +30,7 @@ def write(plan: Plan, file: Path, seed: int) -> None:
     charts.draw(
         buffers, "Chosen settings: outstanding buffers", "seconds", "buffers", plots.outstanding_series(outcome)
     )
-    charts.save(figure, file)
+    pictures.save(figure, file)
 
 
 def _draw_candidates(plan: Plan, choice: Prediction, axes: charts.Axes) -> None:

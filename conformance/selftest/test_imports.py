@@ -26,7 +26,7 @@ FLOORS = (
     ("mutants", "doctor", "watch"),
     ("run", "check"),
     ("baseline",),
-    ("cases", "sweep", "report"),
+    ("cases", "sweep", "report", "draw"),
     ("reference",),
     ("peer", "judges"),
     ("trace",),

@@ -48,6 +48,7 @@ COMMANDS = {
         "watch.command:add_options",
         "watch.command:command_watch",
     ),
+    "draw": Command("draw the packets of a capture", "draw.command:add_options", "draw.command:command_draw"),
     "diff": Command("compare the results of two runs", "baseline.command:add_options", "baseline.command:command_diff"),
     "list": Command(
         "list the cases and their requirements", "commands.options:list_options", "commands.commands:command_list"
