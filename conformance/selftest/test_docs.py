@@ -58,7 +58,7 @@ def test_the_architecture_mentions_every_part_of_the_endpoint(folder: str) -> No
 
 def test_links_between_documents_lead_somewhere() -> None:
     dead = []
-    for document in [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]:
+    for document in [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")]:
         for target in LINK.findall(document.read_text()):
             if "://" not in target and not (document.parent / target).exists():
                 dead.append(f"{document.name}: {target}")

@@ -67,7 +67,7 @@ def plain(text: str) -> str:
 
 def documents() -> list[Path]:
     """Every document that a reader opens."""
-    return _files("docs/*.md", "README.md", "*/README.md", "dissector/upstream/README.md", "conformance/**/*.md.in")
+    return _files("docs/**/*.md", "*.md", "*/README.md", "dissector/upstream/README.md", "conformance/**/*.md.in")
 
 
 def docs() -> Iterator[Text]:
