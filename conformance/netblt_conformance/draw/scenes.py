@@ -15,13 +15,14 @@ from pydantic import Field, model_validator
 
 from netblt_conformance.common import paths, toml_file
 from netblt_conformance.common.model import MICROSECONDS_PER_S
-from netblt_conformance.common.pictures import save
+from netblt_conformance.common.pictures import svg
 from netblt_conformance.common.toml_file import Table, Text, Texts
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.draw.command import KINDS, drawn, shown
 from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PairEnd, PcapngWriter, run_pair
 from netblt_conformance.trace.build import build, read
 
+LICENCE = "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
 _LIMIT_US = 900 * MICROSECONDS_PER_S
 _LIMIT_PACKETS = 100_000
 Stop = Literal["quit", "abort", "vanish"]
@@ -135,7 +136,7 @@ def pictures(scenes: tuple[Scene, ...], library: IutLibrary, folder: Path) -> It
             trace = build(read(at))
             frames = range(scene.frames[0], scene.frames[1] + 1) if scene.frames else None
             picture = folder / f"{scene.name}.svg"
-            save(drawn(scene.kind, trace, shown(trace, frames), scene.title), picture)
+            picture.write_text(LICENCE + svg(drawn(scene.kind, trace, shown(trace, frames), scene.title)))
             yield picture
 
 
