@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.common import paths
-from netblt_conformance.common.model import ROLES_BY_NAME
+from netblt_conformance.common.model import ROLES_BY_NAME, Role
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.sweep import faults, schedule_file
+from netblt_conformance.sweep.one import Bench, Ran, run
 from netblt_conformance.sweep.shrink import shrink
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
 
@@ -54,6 +55,31 @@ def test_shrinking_leaves_just_the_rules_that_are_needed(guilty: set[str]) -> No
 def test_shrinking_ends_where_no_single_rule_can_go() -> None:
     """Failing may need any three rules: then the answer is some three."""
     assert len(shrink("abcdefghij", lambda rules: len(rules) >= 3)) == 3
+
+
+@pytest.mark.parametrize("role", ROLES_BY_NAME.values(), ids=str)
+@pytest.mark.parametrize("lost", [2, 7])
+def test_an_end_may_give_up_when_the_network_loses_every_open(built_library: Path, role: Role, lost: int) -> None:
+    """Two lost OPENs must be recovered from. After seven the active end has given up, which RFC 998 permits."""
+    direction = "a>b" if role.active else "b>a"
+    rules = tuple(f"drop {direction} nth={nth}" for nth in range(1, lost + 1))
+    verdict = run_one(built_library, role, rules).verdict
+    assert verdict is (Verdict.PASS if lost == 2 else Verdict.INCONC)
+
+
+def test_an_end_may_give_up_when_the_network_loses_every_end_of_a_transfer(built_library: Path) -> None:
+    """From its third packet on all that the receiver sends is lost: the sender's death timer expires."""
+    rules = tuple(f"drop a>b nth={nth}" for nth in range(3, 200))
+    found = run_one(built_library, ROLES_BY_NAME["passive-receiver"], rules)
+    assert found.verdict is Verdict.INCONC, found.seen
+    assert "the network lost too much" in found.seen
+
+
+def run_one(library: Path, role: Role, rules: faults.Schedule) -> Ran:
+    from netblt_conformance.simlib import IutLibrary
+
+    both = IutLibrary(library)
+    return run(Bench(both, both), TRANSFERS_BY_NAME["lock-step"], role, rules, seed=1)
 
 
 GOOD = """

@@ -39,7 +39,11 @@ def command_replay(options: argparse.Namespace) -> int:
             print(f"       frame {finding.frame} ({finding.interface}): {finding.requirement} {finding.verdict}")
         worst = max(worst, verdict)
     return (
-        ExitCode.FAILED if worst is Verdict.FAIL else ExitCode.COULD_NOT_RUN if worst > Verdict.WARN else ExitCode.HOLDS
+        ExitCode.FAILED
+        if worst is Verdict.FAIL
+        else ExitCode.COULD_NOT_RUN
+        if worst > Verdict.INCONC
+        else ExitCode.HOLDS
     )
 
 
@@ -51,7 +55,7 @@ def command_shrink(options: argparse.Namespace) -> int:
     replay = Replay(*_libraries(options))
     file = schedule_file.load(options.file)
     verdict, _, _ = replay.run(file)
-    if verdict <= Verdict.WARN:
+    if verdict <= Verdict.INCONC:
         print(f"{options.file} does not fail ({verdict.label}): there is nothing to shrink")
         return ExitCode.FAILED
     small = replay.shrink(file)

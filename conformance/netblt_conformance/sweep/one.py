@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Digest, Role, Status
 from netblt_conformance.common.verdicts import Verdict
-from netblt_conformance.simlib import Flakeway, IutParams, PairEnd, run_pair
+from netblt_conformance.simlib import Direction, Flakeway, IutParams, PairEnd, PairResult, run_pair
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.transfers import Transfer
 
@@ -23,6 +23,9 @@ DEATH_TIMER_S = 60
 LATENCY = "latency 10ms"
 # What is expected under every schedule: each can be repaired.
 EXPECTED = "success at both ends, with every byte in its place"
+# Lost packets after which an end may give up and report it: with fewer it would not survive two faults. No number of
+# retransmissions is enough for every schedule.
+GIVES_UP_LEAST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,39 @@ def run(
     with iut, reference:
         result = run_pair(iut, reference, flakeway, limit_us=LIMIT_US, limit_packets=LIMIT_PACKETS, capture=capture)
         verdict, reason = _judge(result.end, iut, reference, role, data)
+        if verdict is Verdict.FAIL and _may_give_up(flakeway, result, iut, reference, role, data):
+            verdict, reason = Verdict.INCONC, f"the network lost too much: {reason}"
         return Ran(verdict, reason, result.packets, result.end_us)
 
 
+def _may_give_up(flakeway: Flakeway, result: PairResult, iut: Iut, reference: Iut, role: Role, data: bytes) -> bool:
+    """The implementation reports a failure, or only its peer does, and the network lost enough to explain it; or the
+    connection was never set up."""
+    if _never_set_up(flakeway, result.packets, role):
+        return True
+    lost = sum(sent - _intact(flakeway, direction) for direction, sent in zip(Direction, result.packets, strict=True))
+    complete = (reference if role.sender else iut).delivered == data
+    honest = iut.status is Status.CLOSED_FAILED or complete
+    return result.end is PairEnd.CLOSED and honest and lost >= GIVES_UP_LEAST
+
+
+def _never_set_up(flakeway: Flakeway, packets: tuple[int, int], role: Role) -> bool:
+    """The network let no reply through to the active end, which tried often enough. The passive end replied to each
+    OPEN that reached it."""
+    to_b, to_a = (_intact(flakeway, direction) for direction in (Direction.A_TO_B, Direction.B_TO_A))
+    opened, replied = packets if role.active else packets[::-1]
+    arrived, back = (to_b, to_a) if role.active else (to_a, to_b)
+    return back == 0 and opened >= GIVES_UP_LEAST and arrived <= replied
+
+
+def _intact(flakeway: Flakeway, direction: Direction) -> int:
+    """Packets that left the flakeway as they entered it."""
+    stats = flakeway.stats(direction)
+    return stats.seen - stats.dropped - stats.corrupted - stats.truncated
+
+
 def _judge(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> tuple[Verdict, str]:
-    """Every schedule can be recovered from: so the transfer ends, at both ends, with every byte in its place."""
+    """Any other schedule can be recovered from: so the transfer ends, at both ends, with every byte in its place."""
     if end is PairEnd.SPINNING:
         return Verdict.FAIL, "it never stops sending at one moment"
     if end is PairEnd.PACKET_LIMIT:

@@ -37,6 +37,7 @@ class _Row:
     transfer: Transfer
     role: Role
     schedules: int = 0
+    undecided: int = 0  # the network lost so much that an end may give up
     failures: list[tuple[Schedule, Judgement]] = field(default_factory=list)
     shown: list[Finding] = field(default_factory=list)
 
@@ -98,6 +99,9 @@ class Sweep:
         return self._rows[job.transfer.name, job.role]
 
     def _outcome(self, outcome: Outcome) -> None:
+        if outcome.verdict is Verdict.INCONC:
+            self._row(outcome.job).undecided += 1
+            return
         self._row(outcome.job).note(outcome.schedule, _judgement(outcome))
 
     def _ended(self, schedules: int) -> None:
@@ -140,7 +144,7 @@ class Sweep:
             str(row.role),
             judgement.verdict,
             reason,
-            observed={"schedules": str(row.schedules), "failed": str(count)},
+            observed={"schedules": str(row.schedules), "failed": str(count), "undecided": str(row.undecided)},
             origin=Origin.SWEEP,
             cause=judgement.cause,
             expected=EXPECTED,
@@ -217,7 +221,7 @@ class Replay:
     def shrink(self, file: ScheduleFile) -> ScheduleFile:
         """The fewest rules that still give a verdict as bad. A schedule that does not fail stays as it is."""
         wanted, _, _ = self.run(file)
-        if wanted <= Verdict.WARN:
+        if wanted <= Verdict.INCONC:
             return file
 
         def fails(rules: tuple[str, ...]) -> bool:
