@@ -22,6 +22,7 @@ PLANNER_SOURCES = paths.root() / "conformance" / PLANNER
 FLOORS = (
     (".",),
     ("commands",),
+    ("campaign",),
     ("generated",),
     ("mutants", "doctor", "watch"),
     ("run", "check"),
@@ -122,11 +123,11 @@ def test_the_planner_imports_only_common_parts_of_the_suite() -> None:
     assert folders == {"common"}
 
 
-def test_the_suite_imports_the_planner_for_the_old_name_only() -> None:
+def test_the_suite_imports_the_planner_for_the_old_name_and_for_campaigns_only() -> None:
     graph = read(SOURCES, of=PLANNER)
-    assert {module: others for module, others in graph.items() if others} == {
-        f"{PACKAGE}.commands.cli": {f"{PLANNER}.cli"}
-    }
+    importers = {module for module, others in graph.items() if others}
+    assert importers == {f"{PACKAGE}.commands.cli", f"{PACKAGE}.campaign.experiments"}
+    assert graph[f"{PACKAGE}.commands.cli"] == {f"{PLANNER}.cli"}
 
 
 @pytest.mark.parametrize(

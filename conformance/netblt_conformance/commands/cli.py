@@ -83,6 +83,16 @@ COMMANDS = {
         "generated.command:play_options",
         "generated.command:command_play",
     ),
+    "campaign": Command(
+        "run very many units of work on all processors, or on a cluster",
+        "campaign.command:add_options",
+        "campaign.command:command_campaign",
+    ),
+    "query": Command(
+        "query the results of a campaign",
+        "campaign.query_command:add_options",
+        "campaign.query_command:command_query",
+    ),
     "mutants": Command(
         "prove that wrong implementations are caught",
         "commands.options:mutants_options",

@@ -63,6 +63,8 @@ class Block:
     numbers: range
     stem: Path
     texts: dict[int, str] = field(default_factory=dict)  # of the scripts that were played to their end
+    moves: dict[int, int] = field(default_factory=dict)  # how many they had
+    unsupported: set[int] = field(default_factory=set)  # scripts that the implementation cannot take part in
 
     def convicted(self, found: Found) -> Failure:
         """The failure of the script in which the dissector finds this violation by the implementation."""
@@ -215,6 +217,9 @@ class Pool:
                 counts.moves += event["moves"]
                 counts.not_supported += not event["supported"]
                 child.block.texts[event["number"]] = event["script"]
+                child.block.moves[event["number"]] = event["moves"]
+                if not event["supported"]:
+                    child.block.unsupported.add(event["number"])
                 if event["kinds"]:
                     found, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
                     self._on_failure(Failure(event["number"], from_text(event["script"]), found, reasons))

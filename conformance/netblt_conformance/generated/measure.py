@@ -59,7 +59,7 @@ def _warns(entry: Mutant | Variant) -> str:
     return "" if must else entry.requirement
 
 
-def _judge(task: Task) -> Outcome:
+def judge(task: Task) -> Outcome:
     """Plays scripts until one fails; those of a variant all."""
     try:
         library = task.made.build(task.entry)
@@ -92,7 +92,7 @@ def _found(tshark: Tshark, block: Block) -> Iterator[Failure]:
 
 def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[Outcome]:
     with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
-        yield from pool.map(_judge, tasks)
+        yield from pool.map(judge, tasks)
 
 
 def mutants(names: Sequence[str], count: int, seed: int, jobs: int) -> int:
@@ -120,7 +120,7 @@ def _measure(
     count: int,
     seed: int,
     jobs: int,
-    judge: Callable[[Outcome], tuple[bool, str]],
+    verdict_of: Callable[[Outcome], tuple[bool, str]],
 ) -> int:
     began_s, good, scripts, word = time.monotonic(), 0, 0, ""
     mistakes: list[str] = []
@@ -130,7 +130,7 @@ def _measure(
             if outcome.mistake:
                 mistakes.append(outcome.mistake)
                 continue
-            as_wanted, word = judge(outcome)
+            as_wanted, word = verdict_of(outcome)
             good, scripts = good + as_wanted, scripts + outcome.scripts
             about = entry.requirement if isinstance(entry, Mutant) else " ".join(entry.ambiguities)
             print(fit(f"{word:<9}{about:<10} {entry.name}  {outcome.first}".rstrip()), flush=True)

@@ -213,7 +213,7 @@ def _guarded(task: tuple[Callable[[Workshop, Any], Outcome], Workshop, Any]) -> 
     return outcome
 
 
-def _kill(made: Workshop, mutant: Mutant) -> Outcome:
+def kill(made: Workshop, mutant: Mutant) -> Outcome:
     """Runs the cases of the requirement until one detects the mutant."""
     library, report = made.build(mutant), made.report(mutant)
     outcome = run_cases(
@@ -245,7 +245,7 @@ def _everything(made: Workshop, entry: Mutant | Variant) -> Outcome:
     return outcome
 
 
-def _both_judges(made: Workshop, variant: Variant) -> Outcome:
+def both_judges(made: Workshop, variant: Variant) -> Outcome:
     """Runs all cases, and the Wireshark plugin over their captures."""
     outcome = run_cases(made.build(variant), "", made.report(variant), dialect=made.dialect)
     outcome.results += disagreements(outcome.results, made.report(variant))
@@ -277,7 +277,7 @@ def _run(
     _check_tested(wanted, loaded)
     fuzz.recipes(SEED)  # children of this process need not make them
     with workshop(core, dialect) as made:
-        for mutant, outcome in zip(wanted, in_parallel(_kill, made, wanted, jobs), strict=True):
+        for mutant, outcome in zip(wanted, in_parallel(kill, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)
             elif outcome.killer is not None:
@@ -364,7 +364,7 @@ def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int
     began, wronged = time.monotonic(), 0
     stale: list[str] = []
     with workshop(core, dialect) as made:
-        for variant, outcome in zip(wanted, in_parallel(_both_judges, made, wanted, jobs), strict=True):
+        for variant, outcome in zip(wanted, in_parallel(both_judges, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)
                 continue

@@ -45,21 +45,26 @@ def pairs(packets: tuple[int, int]) -> Iterator[Schedule]:
             yield (rule(one), rule(other))
 
 
+def random_schedule(packets: tuple[int, int], chance: random.Random) -> Schedule:
+    """One schedule of several faults and sometimes a rate of loss."""
+    faults = {
+        (direction, nth): action
+        for direction, nth, action in (
+            (
+                chance.choice(DIRECTIONS),
+                chance.randint(1, max(packets) + REPAIRS),
+                chance.choice(ACTIONS),
+            )
+            for _ in range(chance.randint(*RANDOM_FAULTS))
+        )
+    }
+    rules = [rule((direction, nth, action)) for (direction, nth), action in sorted(faults.items())]
+    loss = chance.choice(RANDOM_LOSS_PERCENT)
+    return (*rules, f"loss {loss}%") if loss else tuple(rules)
+
+
 def random_schedules(packets: tuple[int, int], seed: int, count: int) -> Iterator[Schedule]:
-    """`count` schedules of several faults and sometimes a rate of loss; the same seed gives the same ones."""
+    """`count` schedules of several faults; the same seed gives the same ones."""
     chance = random.Random(seed)
     for _ in range(count):
-        faults = {
-            (direction, nth): action
-            for direction, nth, action in (
-                (
-                    chance.choice(DIRECTIONS),
-                    chance.randint(1, max(packets) + REPAIRS),
-                    chance.choice(ACTIONS),
-                )
-                for _ in range(chance.randint(*RANDOM_FAULTS))
-            )
-        }
-        rules = [rule((direction, nth, action)) for (direction, nth), action in sorted(faults.items())]
-        loss = chance.choice(RANDOM_LOSS_PERCENT)
-        yield (*rules, f"loss {loss}%") if loss else tuple(rules)
+        yield random_schedule(packets, chance)

@@ -70,19 +70,24 @@ class _Child(Child):
     def work(self, emit: Emit) -> None:
         job, bench, capture = self.job, Bench(IutLibrary(self._iut), IutLibrary(self._reference)), PcapngWriter()
         for index in range(self.first, len(job.schedules)):
-            emit({"event": "at", "index": index})
             ran = run(bench, job.transfer, job.role, job.schedules[index], seed=job.seed, number=index, capture=capture)
+            event = {"event": "ran", "index": index, "packets": sum(ran.packets), "end_us": ran.end_us}
             if ran.verdict is not Verdict.PASS:
-                emit({"event": "outcome", "index": index, "verdict": ran.verdict.name, "seen": ran.seen})
+                event |= {"verdict": ran.verdict.name, "seen": ran.seen}
+            emit(event)
             if ran.verdict is Verdict.FAIL and not job.schedules[index]:
                 break  # it does not even work undisturbed: faults would show nothing
         capture.save(job.capture.with_suffix(f".{self.first}.pcapng"))
         emit({"event": "done"})
 
 
+def _not_noted(_job: Job, _index: int, _packets: int, _end_us: int) -> None:
+    """A schedule that ran to its end is of no interest by itself."""
+
+
 class Pool:
-    """At most `jobs` children at a time. `on_outcome` hears of every schedule that did not pass, `on_progress` of the
-    number of schedules that ended."""
+    """At most `jobs` children at a time. `on_outcome` gets every schedule that did not pass, `on_progress` the number
+    of schedules that ended, `on_ran` each that ran to its end: job, index, packets and virtual time."""
 
     def __init__(
         self,
@@ -91,12 +96,14 @@ class Pool:
         jobs: int,
         on_outcome: Callable[[Outcome], None],
         on_progress: Callable[[int], None],
+        on_ran: Callable[[Job, int, int, int], None] = _not_noted,
     ) -> None:
         self._iut = iut
         self._reference = reference
         self._jobs = jobs
         self._on_outcome = on_outcome
         self._on_progress = on_progress
+        self._on_ran = on_ran
 
     def run(self, work: Iterator[Job], on_job: Callable[[Job], None]) -> None:
         """`on_job` hears of each job whose merged capture is complete."""
@@ -116,14 +123,15 @@ class Pool:
             return False
         before = child.next
         for event in events:
-            if event["event"] == "at":
-                child.next = event["index"]
+            if event["event"] == "ran":
+                child.next = event["index"] + 1
+                self._on_ran(child.job, event["index"], event["packets"], event["end_us"])
+                if "verdict" in event:
+                    self._on_outcome(Outcome(child.job, event["index"], Verdict[event["verdict"]], event["seen"]))
             elif event["event"] == "done":
                 child.done, child.next = True, len(child.job.schedules)
-            elif event["event"] == "trace":
-                child.trace = event["what"]
             else:
-                self._on_outcome(Outcome(child.job, event["index"], Verdict[event["verdict"]], event["seen"]))
+                child.trace = event["what"]
         if child.next != before:
             child.began()
         self._on_progress(child.next - before)
