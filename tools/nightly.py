@@ -128,6 +128,12 @@ def generated(given: argparse.Namespace) -> list[Command]:
     return [[*command, "--seconds", str(HOUR_S), *output], [*command, "--count", "1000", "--variants"]]
 
 
+def campaign(given: argparse.Namespace) -> list[Command]:
+    """Fails when results differ from those of a campaign that nothing disturbed."""
+    program = ROOT / "conformance" / "nightly" / "campaign.py"
+    return [[str(VENV / "python"), str(program), "--seed", str(given.first_seed)]]
+
+
 def experiments(_given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "experiments.py")]]
 
@@ -192,6 +198,8 @@ JOBS = [
         2 * HOUR_S, broken_programs),
     Job("generated", "generated peers for an hour, and against every legal variant: no script may fail", 3 * HOUR_S,
         generated, keep_going=True),
+    Job("campaign", "campaigns of which workers, the command and the scheduler are killed: the same results", HOUR_S,
+        campaign),
     Job("mutants", "every wrong variant must be found", HOUR_S,
         lambda _: [[str(VENV / "netblt-conformance"), "mutants"]]),
     Job("diagnosis", "every case against every mutant: the likely causes must name what the mutant breaks", 3 * HOUR_S,
