@@ -394,9 +394,23 @@ def no(_what: object) -> None:
     """Nothing is noted."""
 
 
-def test_a_mutant_is_a_unit_that_passes_when_it_is_killed(tmp_path: Path, built_library: Path) -> None:
-    del built_library
-    text = 'layout = 1\nkind = "mutants"\n[parameters]\nby = "scripts"\nscripts = 100\nnames = ["quit-not-answered"]\n'
-    [row] = rows(tmp_path, text, range(1))
-    assert (row.name, row.verdict) == ("quit-not-answered", Verdict.PASS)
-    assert row.reason.startswith("script ")
+@pytest.mark.parametrize(
+    ("kind_name", "found", "verdict"),
+    [
+        ("mutants", "script 3: CTRL-04", Verdict.PASS),
+        ("mutants", "", Verdict.FAIL),
+        ("variants", "script 3: CTRL-04", Verdict.FAIL),
+        ("variants", "", Verdict.PASS),
+    ],
+)
+def test_a_mutant_passes_when_it_is_killed_and_a_variant_when_nothing_fails(
+    kind_name: str, found: str, verdict: Verdict
+) -> None:
+    wanted = description.Description(layout=1, kind=kind_name)
+    made: Any = kind.make(wanted, Subject(), "x")
+    units, _ = kind.plan(made, wanted, "x")
+    assert units == len(made._entries())
+    row = made._row(0, made._entries()[0], found, "", 4)
+    assert row.verdict is verdict
+    assert row.measures == {"tries": 4.0}
+    assert made._row(0, made._entries()[0], "", "it does not compile", 0).verdict is Verdict.ERROR
