@@ -16,6 +16,7 @@
 #include "cli/perf/perf_words.h"
 #include "cli/perf/stopwatch.h"
 #include "cli/report/text.h"
+#include "cli/transfer/announced.h"
 #include "cli/transfer/parameters.h"
 #include "cli/transfer/path_sizes.h"
 #include "cli/tree/beneath.h"
@@ -458,6 +459,17 @@ static void a_file_is_looked_at_without_being_opened(void)
     remove_tree(directory, root);
 }
 
+/* ---- announced sizes ------------------------------------------------------------------------------------------ */
+
+static void two_buffers_are_lent_beyond_the_announced_end(void)
+{
+    CHECK(announced_wants(0, 1000, 400, 1000));     /* nothing was announced */
+    CHECK(announced_wants(1200, 2, 400, 1000));     /* the last one */
+    CHECK(!announced_wants(1200, 3, 400, 2));       /* beyond it */
+    CHECK(announced_wants(1200, 3, 400, 1));        /* more may come than was announced */
+    CHECK(announced_wants(1, UINT64_C(7), 400, 0)); /* much more */
+}
+
 int main(void)
 {
     a_name_through_a_link_is_the_same_name();
@@ -485,5 +497,6 @@ int main(void)
     a_fixed_pair_stays_as_it_is();
     a_tally_counts_each_key_by_itself();
     a_file_is_looked_at_without_being_opened();
+    RUN(two_buffers_are_lent_beyond_the_announced_end);
     return 0;
 }

@@ -27,6 +27,7 @@ struct transfer {
     sink *to;               /* when receiving; NULL until it is needed */
     buffer_pool early;      /* receiving: the GO that validates the peer needs buffers before there is a sink */
     uint32_t early_bytes;   /* of each of them */
+    unsigned lent;          /* receiving: buffers that the core has */
     bool offers_tree;       /* this end can do a tree transfer (docs/tree-transfer.md) */
     bool in_order;          /* receiving: the sink that it gets later takes buffers in their order */
 

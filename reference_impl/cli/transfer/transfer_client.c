@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "cli/transfer/announced.h"
 #include "cli/transfer/reasons.h"
 #include "cli/transfer/transfer.h"
 #include "io/clock.h"
@@ -43,14 +44,17 @@ static uint8_t *get_receive_buffer(void *context, netblt_connection *connection,
     transfer *work = context;
     netblt_info info;
     uint8_t *memory;
-    (void)index;
+    netblt_get_info(connection, &info);
+    if (!announced_wants(info.negotiated.transfer_size, index, capacity, work->lent))
+        return NULL; /* the core asks again with each buffer that is complete */
     if (work->to == NULL) {
         work->early_bytes = capacity;
-        return buffer_pool_take(&work->early, capacity);
+        memory = buffer_pool_take(&work->early, capacity);
+    } else {
+        memory = sink_provide(work->to, capacity, most_buffers(work, &info));
+        work->sink_waits = memory == NULL;
     }
-    netblt_get_info(connection, &info);
-    memory = sink_provide(work->to, capacity, most_buffers(work, &info));
-    work->sink_waits = memory == NULL;
+    work->lent += memory != NULL;
     return memory;
 }
 
@@ -80,6 +84,7 @@ static void deliver(void *context, netblt_connection *connection, uint64_t index
 {
     transfer *work = context;
     netblt_info info;
+    work->lent--;
     netblt_get_info(connection, &info);
     sink_deliver(work->to, index, data,
                  last && info.client_features == 0 ? without_padding(&info, index, data, length) : length);
@@ -90,6 +95,7 @@ static void discard(void *context, netblt_connection *connection, uint64_t index
     transfer *work = context;
     (void)connection;
     (void)index;
+    work->lent--;
     if (work->to == NULL)
         buffer_pool_give_back(&work->early, data);
     else
