@@ -8,7 +8,7 @@
 static inline void rate_begin(struct nb_rate_control *rate, enum netblt_rate mode, struct nb_burst negotiated,
                               uint32_t buffer_packets, double limit_rate, uint32_t seed)
 {
-    const struct nb_rate_setup setup = {negotiated, buffer_packets, limit_rate, seed};
+    const struct nb_rate_setup setup = {negotiated, buffer_packets, limit_rate, .seed = seed};
     nb_rate_control_begin(rate, nb_rate_controller_of(mode), &setup);
 }
 
@@ -16,7 +16,7 @@ static inline void rate_begin(struct nb_rate_control *rate, enum netblt_rate mod
 static inline void rate_begin_auto(struct nb_rate_auto *rate, struct nb_burst negotiated, uint32_t buffer_packets,
                                    double limit_rate, uint32_t seed)
 {
-    const struct nb_rate_setup setup = {negotiated, buffer_packets, limit_rate, seed};
+    const struct nb_rate_setup setup = {negotiated, buffer_packets, limit_rate, .seed = seed};
     nb_rate_auto.begin(rate, &setup);
 }
 

@@ -108,7 +108,7 @@ static void it_shares_out_a_link_without_any_change_of_the_core(void)
     static struct lane lane;
     count_anew();
     lane_init(&lane, 2000, 50 * MS, NETBLT_RATE_FIXED);
-    const struct nb_rate_setup setup = {lane.pair, BUFFER_PACKETS, 1e12, 7};
+    const struct nb_rate_setup setup = {lane.pair, BUFFER_PACKETS, 1e12, .seed = 7};
     nb_rate_control_begin(&lane.rate, &aimd, &setup);
     CHECK_EQUAL(nb_rate_control_credit(&lane.rate, 77), 77); /* its table has no credit */
     CHECK(nb_rate_control_window_allows(&lane.rate, UINT64_MAX));

@@ -142,6 +142,43 @@ static void a_faster_offer_is_in_force_with_the_next_buffer(void)
     CHECK(nb_pair_same(nb_rate_control_in_force(&rate), FIRST_PAIR));
 }
 
+/* An earlier transfer has shown that the path carries the pair. */
+static struct nb_rate_control begun_known(struct nb_burst pair, uint32_t buffer_packets)
+{
+    struct nb_rate_control rate;
+    const struct nb_rate_setup setup = {.negotiated = pair,
+                                        .buffer_packets = buffer_packets,
+                                        .limit_rate = 1e12,
+                                        .negotiated_is_known = true,
+                                        .seed = 7};
+    nb_rate_control_begin(&rate, nb_rate_controller_of(NETBLT_RATE_AUTO), &setup);
+    nb_rate_control_round_trip(&rate, 100 * MS, 0);
+    return rate;
+}
+
+static void a_round_trip_of_a_pair_that_is_known_is_requested_at_once(void)
+{
+    struct nb_rate_control rate = begun_known((struct nb_burst){60, 10}, BUFFER); /* 600 packets in a round trip */
+    CHECK_EQUAL(nb_rate_control_credit(&rate, 1000), 600 / BUFFER + 1);
+    CHECK_EQUAL(nb_rate_control_credit(&rate, 3), 3);
+    rate = begun_known((struct nb_burst){100, 1}, BUFFER);
+    CHECK_EQUAL(nb_rate_control_credit(&rate, 1000), NB_RATE_FIRST_BUFFERS);
+    rate = begun_known((struct nb_burst){100, 1}, NB_RATE_FIRST_PACKETS / 4);
+    CHECK_EQUAL(nb_rate_control_credit(&rate, 1000), 5);
+}
+
+static void when_a_known_pair_does_not_fit_any_more_nothing_more_is_requested_and_the_offer_is_what_arrives(void)
+{
+    struct nb_rate_control rate = begun_known((struct nb_burst){60, 10}, BUFFER);
+    unsigned first = nb_rate_control_credit(&rate, 1000);
+    netblt_time now = SECOND;
+    for (unsigned i = 0; i < BUFFER; i++, now += 1700) { /* a tenth of the packets comes, at a tenth of the rate */
+        CHECK_EQUAL(nb_rate_control_credit(&rate, 1000), first);
+        nb_rate_control_arrival(&rate, NB_RATE_FRESH, rate.next_position + 9, now);
+    }
+    CHECK(nb_pair_rate(nb_rate_control_offer(&rate, 1, now)) <= 600);
+}
+
 int main(void)
 {
     RUN(two_bursts_show_a_faster_link);
@@ -154,5 +191,7 @@ int main(void)
     RUN(nothing_more_is_requested_while_less_arrives);
     RUN(a_slower_offer_is_in_force_when_it_is_acknowledged);
     RUN(a_faster_offer_is_in_force_with_the_next_buffer);
+    RUN(a_round_trip_of_a_pair_that_is_known_is_requested_at_once);
+    RUN(when_a_known_pair_does_not_fit_any_more_nothing_more_is_requested_and_the_offer_is_what_arrives);
     return 0;
 }

@@ -59,9 +59,10 @@ enum { NB_RATE_STALLS = 4 };
 
 struct nb_rate_auto {
     struct nb_burst negotiated;
-    double limit;           /* this end's own; packets a second */
-    struct nb_burst capped; /* what the sender restricts our offers to; size 0 = it does not */
-    bool sender_adopts;     /* something faster than was negotiated was in force: the sender follows our offers */
+    bool negotiated_is_known; /* netblt_options.rate_is_known */
+    double limit;             /* this end's own; packets a second */
+    struct nb_burst capped;   /* what the sender restricts our offers to; size 0 = it does not */
+    bool sender_adopts;       /* something faster than was negotiated was in force: the sender follows our offers */
     uint32_t buffer_packets;
     uint32_t random;
 

@@ -16,6 +16,7 @@ static void begin(void *state, const struct nb_rate_setup *setup)
     double start = nb_pair_rate(setup->negotiated);
     *rate = (struct nb_rate_auto){
         .negotiated = setup->negotiated,
+        .negotiated_is_known = setup->negotiated_is_known,
         .limit = setup->limit_rate,
         .buffer_packets = setup->buffer_packets,
         .random = setup->seed | 1,
@@ -103,12 +104,23 @@ static bool negotiated_pair_fits(const struct nb_rate_auto *rate)
            result.sent_rate >= NB_RATE_NEARLY_ALL * rate->epochs.in_force.rate;
 }
 
+/* The negotiated pair may be far too fast: one buffer is at stake before the first OK. Of a pair that is known so much
+ * that packets arrive until the next GOs take effect. */
+static unsigned first_credit(const struct nb_rate_auto *rate, unsigned most)
+{
+    if (!rate->negotiated_is_known)
+        return 1;
+    double packets = at_most(nb_pair_rate(rate->negotiated) * nb_seconds(rate->round_trip_us), NB_RATE_FIRST_PACKETS);
+    double wanted = at_most(packets / rate->buffer_packets + 1, NB_RATE_FIRST_BUFFERS);
+    return (unsigned)at_most(wanted, most);
+}
+
 static unsigned credit(const void *state, unsigned most)
 {
     const struct nb_rate_auto *rate = state;
     if (rate->state == NB_RATE_START && rate->offered.rate == nb_pair_rate(rate->negotiated) &&
         !negotiated_pair_fits(rate))
-        return 1; /* the negotiated pair may be far too fast: no more is at stake before the first OK */
+        return first_credit(rate, most);
     double fastest = rate->offered.rate > rate->epochs.in_force.rate ? rate->offered.rate : rate->epochs.in_force.rate;
     if (rate->base > fastest)
         fastest = rate->base;

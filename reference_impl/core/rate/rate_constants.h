@@ -133,5 +133,9 @@
 #define NB_RATE_REACTION_US 50000
 /* Buffers ahead in any case, with the one that arrives. */
 #define NB_RATE_SPARE_BUFFERS 3
+/* Buffers that are requested at once of a pair that is known: their GOs leave room for OKs in one CONTROL (AMB-33). */
+#define NB_RATE_FIRST_BUFFERS 30
+/* The same in packets, where buffers are large: so many may be lost if the path has become slower. */
+#define NB_RATE_FIRST_PACKETS 5000
 
 #endif

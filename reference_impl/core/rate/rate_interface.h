@@ -27,9 +27,10 @@ struct nb_rate_packet {
 /* What a controller knows at the begin. */
 struct nb_rate_setup {
     struct nb_burst negotiated;
-    uint32_t buffer_packets; /* in a full buffer */
-    double limit_rate;       /* packets a second: this end offers no more */
-    uint32_t seed;           /* differs for connections that share a path */
+    uint32_t buffer_packets;  /* in a full buffer */
+    double limit_rate;        /* packets a second: this end offers no more */
+    bool negotiated_is_known; /* an earlier transfer has shown that the path carries the negotiated pair */
+    uint32_t seed;            /* differs for connections that share a path */
 };
 
 /* The limits of a sender. */

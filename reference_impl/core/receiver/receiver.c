@@ -95,6 +95,7 @@ void nb_receiver_start(netblt_connection *connection, netblt_time first_round_tr
         .negotiated = burst,
         .buffer_packets = receiver->packets_per_buffer,
         .limit_rate = nb_connection_rate_limit(connection),
+        .negotiated_is_known = connection->active && connection->options.rate_is_known,
         .seed = connection->unique_id,
     };
     nb_rate_control_begin(&receiver->rate, nb_rate_controller_of(connection->options.rate), &setup);

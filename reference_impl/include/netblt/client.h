@@ -130,6 +130,9 @@ typedef struct netblt_options {
      * fail. */
     bool confirm_end;
     netblt_time open_timeout_us; /* active end: give up opening after this time; 0 = by the profile (OPEN-03) */
+    /* NETBLT_RATE_AUTO, receiver that opens: an earlier transfer has shown that the path carries the proposed pair. So
+     * it requests a round trip's worth of it at once, and not one buffer alone until that has arrived. */
+    bool rate_is_known;
 } netblt_options;
 
 #ifdef __cplusplus
