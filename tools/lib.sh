@@ -6,6 +6,9 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck disable=SC2034  # read by the tools that source this file
 BUILD=$ROOT/build VENV=$ROOT/.venv
 
+# What is tested or measured does not depend on earlier transfers (docs/netblt.md, remembered paths).
+export NETBLT_NO_PATH_MEMORY=1
+
 say() { printf '%s\n' "$*"; }
 step() { printf '\n== %s\n' "$*"; }
 die() { # die STATUS MESSAGE...

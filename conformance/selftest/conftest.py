@@ -21,6 +21,7 @@ CONFORMANCE = Path(__file__).resolve().parents[1]
 # Under nohup and in the background of a shell these are ignored, by children too; the tests send them to programs.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.environ["NETBLT_NO_PATH_MEMORY"] = "1"  # no transfer of a test depends on an earlier one
 TIME_LIMIT_S = 900  # for what hangs; nothing takes so long, on the busiest machine
 sys.path.insert(0, str(CONFORMANCE))  # for `import selftest.…`: pytest adds this folder only, mypy its parent
 

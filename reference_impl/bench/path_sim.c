@@ -2,6 +2,7 @@
 /* Flows over one bad path in virtual time. */
 #include "path_sim.h"
 
+#include "cli/transfer/announced.h"
 #include "flakeway.h"
 #include "path_random.h"
 
@@ -91,11 +92,12 @@ static enum netblt_send_buffer get_send_buffer(void *context, netblt_connection 
 static uint8_t *get_receive_buffer(void *context, netblt_connection *connection, uint64_t index, uint32_t capacity)
 {
     (void)connection;
-    (void)index;
-    (void)capacity;
     struct side *side = context;
     struct sim *sim = side->sim;
     struct flow_result *result = &sim->result->flows[side->flow];
+    const struct flow *flow = &sim->run->flows[side->flow];
+    if (!announced_wants(flow->bytes, index, capacity, (unsigned)sim->held[side->flow]))
+        return NULL; /* as the command does */
     if (++sim->held[side->flow] > result->peak_outstanding)
         result->peak_outstanding = sim->held[side->flow];
     return sim->memory;
@@ -175,28 +177,32 @@ static void accept_flow(void *context, const netblt_request *request, netblt_ans
     unsigned flow = (unsigned)(request->foreign_port - FIRST_PORT);
     passive_client = client;
     passive_client.opened = opened_passively;
+    bool sends = request->role == NETBLT_SENDER;
     answer->accept = true;
     answer->client = &passive_client;
-    answer->context = &sim->sides[flow][1];
+    answer->context = &sim->sides[flow][sends ? 0 : 1];
     answer->options.any_order = !sim->run->in_order;
     answer->options.beyond_4g = true;
-    answer->options.rate = sim->run->flows[flow].receiver_rate;
+    answer->options.rate = sends ? sim->run->flows[flow].sender_rate : sim->run->flows[flow].receiver_rate;
 }
 
 static void open_flow(struct sim *sim, unsigned i)
 {
     const struct flow *flow = &sim->run->flows[i];
-    const netblt_options options = {.rate = flow->sender_rate,
+    const unsigned opener = flow->receiver_opens ? 1 : 0;
+    const netblt_options options = {.any_order = !sim->run->in_order,
+                                    .rate = flow->receiver_opens ? flow->receiver_rate : flow->sender_rate,
+                                    .rate_is_known = flow->rate_is_known,
                                     .beyond_4g = true,
                                     .open_timeout_us = (netblt_time)(flow->open_timeout_s * SECOND_US)};
-    struct side *side = &sim->sides[i][0];
+    struct side *side = &sim->sides[i][opener];
     sim->opened[i] = true;
-    int error = netblt_open(sim->hosts[0].endpoint,
+    int error = netblt_open(sim->hosts[opener].endpoint,
                             &(netblt_open_args){.size = sizeof(netblt_open_args),
-                                                .path = &sim->hosts[0].path,
+                                                .path = &sim->hosts[opener].path,
                                                 .local_port = (uint16_t)(FIRST_PORT + i),
                                                 .foreign_port = LISTEN_PORT,
-                                                .role = NETBLT_SENDER,
+                                                .role = flow->receiver_opens ? NETBLT_RECEIVER : NETBLT_SENDER,
                                                 .unique_id = (uint32_t)path_random(&sim->random),
                                                 .params = &flow->params,
                                                 .client = &client,
@@ -540,6 +546,8 @@ static void make_hosts(struct sim *sim)
         config.event = trace;
     for (unsigned i = 0; i < 2; i++) {
         struct host *host = &sim->hosts[i];
+        if (sim->run->flows[0].receiver_opens)
+            memset(config.secret, (int)i + 1, sizeof config.secret);
         host->endpoint = netblt_endpoint_new(&config);
         host->path.local = (netblt_address){1, {(uint8_t)(i + 1)}};
         host->path.foreign = (netblt_address){1, {(uint8_t)(2 - i)}};
@@ -548,7 +556,7 @@ static void make_hosts(struct sim *sim)
         for (unsigned k = 0; k < sim->run->flow_count; k++)
             sim->sides[k][i] = (struct side){.sim = sim, .flow = k};
     }
-    netblt_listen(sim->hosts[1].endpoint, LISTEN_PORT, accept_flow, sim);
+    netblt_listen(sim->hosts[sim->run->flows[0].receiver_opens ? 0 : 1].endpoint, LISTEN_PORT, accept_flow, sim);
 }
 
 static void fill_result(const struct sim *sim)

@@ -50,6 +50,8 @@ struct flow {
     uint64_t bytes; /* 0 = endless */
     double start_s;
     double open_timeout_s; /* 0 = that of the profile */
+    bool receiver_opens;   /* of all flows of a run or of none; both hosts are netblt then, with secrets */
+    bool rate_is_known;    /* netblt_options.rate_is_known of the receiver that opens */
 };
 
 struct path_run {

@@ -351,7 +351,8 @@ static void print_spread(struct sums *sums)
 struct choice {
     uint64_t seed;
     unsigned seeds;
-    bool fixed, automatic, in_order, trace, spread, whole;
+    bool fixed, automatic, in_order, trace, spread, whole, receiver_opens;
+    double known_percent;
     uint32_t wake_us;
 };
 
@@ -395,7 +396,8 @@ static int usage(FILE *to)
         to,
         "usage: netblt-paths [--seed N] [--seeds COUNT] [--spread] [--rate fixed|auto] [--late US] [--in-order]\n"
         "                    [--trace] [ROW...]\n"
-        "       netblt-paths --whole [--seed N] [--seeds COUNT] [--late US] [--trace] [WORD...]\n"
+        "       netblt-paths --whole [--recv] [--known PERCENT] [--seed N] [--seeds COUNT] [--late US] [--trace]\n"
+        "                            [WORD...]\n"
         "\n"
         "Runs the protocol core over bad paths in virtual time. --spread: a line more for each row, with quantiles\n"
         "of the figure over the seeds. --late: both hosts wake up late, by US microseconds\n"
@@ -404,7 +406,10 @@ static int usage(FILE *to)
         "--whole: whole transfers at the automatic rate instead, as the command proposes them without --path, in the\n"
         "rows whose names begin with a WORD: time until the sender knows that all arrived (median of the seeds), the\n"
         "least that is physically possible, and their ratio; how many round trips after the last first transmission\n"
-        "the receiver had everything, and the least. Rows:\n");
+        "the receiver had everything, and the least. --recv: the receiver opens, as in netblt recv. --known: an "
+        "earlier\n"
+        "transfer has measured PERCENT of the path's rate, and this one begins as the command does then.\n"
+        "Rows:\n");
     for (size_t i = 0; i < ROWS; i++)
         fprintf(to, "  %s\n", rows[i].name);
     return to == stdout ? 0 : 2;
@@ -432,6 +437,11 @@ static int read_options(int argc, char **argv, struct choice *choice)
             choice->spread = true;
         } else if (strcmp(argv[i], "--whole") == 0) {
             choice->whole = true;
+        } else if (strcmp(argv[i], "--recv") == 0) {
+            choice->receiver_opens = true;
+        } else if (strcmp(argv[i], "--known") == 0 && number(next, &value) && value >= 1) {
+            choice->known_percent = (double)value;
+            i++;
         } else if (strcmp(argv[i], "--in-order") == 0) {
             choice->in_order = true;
         } else if (strcmp(argv[i], "--seed") == 0 && number(next, &value)) {
@@ -487,6 +497,8 @@ int main(int argc, char **argv)
         return paths_whole(&(struct whole_choice){.seed = choice.seed,
                                                   .seeds = choice.seeds,
                                                   .wake_us = choice.wake_us,
+                                                  .known_percent = choice.known_percent,
+                                                  .receiver_opens = choice.receiver_opens,
                                                   .trace = choice.trace,
                                                   .words = argv + first,
                                                   .count = argc - first});

@@ -108,16 +108,23 @@ static double least_tail(const struct whole_row *row)
 /* ---- runs ------------------------------------------------------------------------------------------------------ */
 
 /* As `netblt send --rate auto` proposes without --path. */
-static void propose(const struct whole_row *row, netblt_params *params)
+static void propose(const struct whole_row *row, const struct whole_choice *choice, netblt_params *params)
 {
+    known_path known = {.bits_per_second = row->mbit * 1e4 * choice->known_percent, .round_trip_s = row->round_trip_s};
     path_buffers buffers = path_sizes_buffers(&path_sizes_assumed, PATH_PACKET_BYTES);
+    path_bursts bursts = path_sizes_first_bursts;
     path_sizes_suit_transfer(&buffers, row->bytes, PATH_PACKET_BYTES);
+    if (choice->known_percent > 0) {
+        buffers = path_sizes_known_buffers(&known, row->bytes, PATH_PACKET_BYTES);
+        bursts =
+            path_sizes_known_bursts(&known, choice->receiver_opens ? NETBLT_RECEIVER : NETBLT_SENDER, PATH_WIRE_BYTES);
+    }
     netblt_params_default(params);
     params->packet_size = PATH_PACKET_BYTES;
     params->buffer_size = buffers.buffer_size;
     params->max_buffers = buffers.max_buffers;
-    params->burst_size = path_sizes_first_bursts.size;
-    params->burst_interval_ms = path_sizes_first_bursts.interval_ms;
+    params->burst_size = bursts.size;
+    params->burst_interval_ms = bursts.interval_ms;
     params->transfer_size = row->bytes;
     params->data_checksum = false; /* of no interest here, and it costs time */
 }
@@ -135,9 +142,12 @@ static void run_once(const struct whole_row *row, const struct whole_choice *cho
                            .flow_count = 1,
                            .trace = choice->trace};
     struct path_result result;
-    run.flows[0] =
-        (struct flow){.sender_rate = NETBLT_RATE_AUTO, .receiver_rate = NETBLT_RATE_AUTO, .bytes = row->bytes};
-    propose(row, &run.flows[0].params);
+    run.flows[0] = (struct flow){.sender_rate = NETBLT_RATE_AUTO,
+                                 .receiver_rate = NETBLT_RATE_AUTO,
+                                 .receiver_opens = choice->receiver_opens,
+                                 .rate_is_known = choice->known_percent > 0,
+                                 .bytes = row->bytes};
+    propose(row, choice, &run.flows[0].params);
     path_run(&run, &result);
     const struct flow_result *flow = &result.flows[0];
     bool done = flow->sender_seconds > 0 && flow->seconds > 0;

@@ -9,7 +9,9 @@
 struct whole_choice {
     uint64_t seed; /* the first */
     unsigned seeds;
-    uint32_t wake_us; /* struct hosts */
+    uint32_t wake_us;     /* struct hosts */
+    double known_percent; /* of the path's rate is what an earlier transfer has measured; 0 = there was none */
+    bool receiver_opens;
     bool trace;
     char **words; /* only rows whose names begin with one of these */
     int count;    /* of words; 0 = all rows */

@@ -105,7 +105,8 @@ static int set_option(options *parsed, const option_entry *entry, const char *te
 
 static void set_defaults(options *parsed)
 {
-    *parsed = (options){.command = COMMANDS, .file = "", .data_checksum = true, .hash = HASH_BLAKE3};
+    *parsed =
+        (options){.command = COMMANDS, .file = "", .data_checksum = true, .path_memory = true, .hash = HASH_BLAKE3};
     for (size_t i = 0; i < option_table_count; i++)
         if (option_table[i].kind == OPTION_NUMBER || option_table[i].kind == OPTION_SIZE)
             *(optional_number *)(void *)((char *)parsed + option_table[i].offset) =

@@ -65,6 +65,9 @@ const option_entry option_table[] = {
     CALL("path", "RATE,RTT", option_set_path, ALL,
          "choose buffers for a path of RATE bits per second and RTT, as in 100M,600ms; RTT, or both, may be the word "
          "measure"),
+    FLAG("path-memory", path_memory, true, FILES,
+         "begin near the rate that an earlier transfer with this host has measured, and remember this one's (default)"),
+    FLAG("no-path-memory", path_memory, false, FILES, "do neither"),
     CHOICE("rate", "auto|fixed", "auto|fixed", rate_named, RATE_AUTO, ALL,
            "measure the rate and use it, or keep the agreed one (default: auto, fixed with burst options)"),
     SIZE("packet-size", "BYTES", packet_size, 0, 1, PACKET_SIZE_MAX, ALL,

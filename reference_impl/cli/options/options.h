@@ -110,6 +110,7 @@ typedef struct options {
     enum rate_choice rate_named;
     enum netblt_rate rate; /* what is in force */
     path_hint path;
+    bool path_memory;       /* of the end that opens: remember what the path carries (path_memory.h) */
     unsigned profile_named; /* its place among the choices */
     const netblt_profile *profile;
     bool data_checksum;

@@ -132,7 +132,7 @@ static int start_active(perf *all)
         return -1;
     if (all->net.interrupts.leave || all->net.interrupts.count > 0) /* meanwhile, by the network or a signal */
         return 0;
-    if (parameters_propose(all->given, &all->net, 0, &all->params, &all->failure) != 0)
+    if (parameters_propose(all->given, &all->net, NULL, 0, &all->params, &all->failure) != 0)
         return -1;
     if (all->given->role == NETBLT_RECEIVER && !all->given->buffer_size.given && !all->given->max_buffers.given)
         parameters_limit_unpaced(netblt_link_receive_buffer_bytes(all->net.link), &all->params);

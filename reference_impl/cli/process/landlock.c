@@ -62,18 +62,29 @@ static int create_ruleset(int version)
     return (int)syscall(SYS_landlock_create_ruleset, &all, size, 0);
 }
 
+/* Plain files of the program itself. */
+#define NOTES                                                                                                          \
+    ((uint64_t)LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |            \
+     LANDLOCK_ACCESS_FS_REMOVE_FILE)
+
 static bool is_directory(int fd)
 {
     struct stat status;
     return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* 0, or -1 with errno. A file has fewer rights than a directory. */
+/* 0, or -1 with errno. */
+static int allow(int ruleset, int version, int fd, uint64_t wanted)
+{
+    struct landlock_path_beneath_attr rule = {.allowed_access = wanted & known_files(version), .parent_fd = fd};
+    return (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+/* A file has fewer rights than a directory. */
 static int allow_beneath(int ruleset, int version, int fd, bool writable)
 {
     uint64_t wanted = is_directory(fd) ? (writable ? READS | WRITES : READS) : LANDLOCK_ACCESS_FS_READ_FILE;
-    struct landlock_path_beneath_attr rule = {.allowed_access = wanted & known_files(version), .parent_fd = fd};
-    return (int)syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    return allow(ruleset, version, fd, wanted);
 }
 
 int landlock_restrict_to(const sandbox_files *reached)
@@ -86,6 +97,8 @@ int landlock_restrict_to(const sandbox_files *reached)
         return version > 0 ? errno : EOPNOTSUPP;
     for (size_t i = 0; i < reached->count && result == 0; i++)
         result = allow_beneath(ruleset, version, reached->fds[i], reached->writable);
+    if (result == 0 && reached->notes != NULL)
+        result = allow(ruleset, version, *reached->notes, NOTES);
     if (result == 0)
         result = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
     error = result == 0 ? 0 : errno;

@@ -8,8 +8,9 @@
 /* What a process may still open, by O_PATH descriptors: these files, and what lies beneath these directories. */
 typedef struct sandbox_files {
     const int *fds;
-    size_t count;  /* 0: no file can be opened any more */
-    bool writable; /* directories: everything may be created, written, renamed and removed in them, too */
+    size_t count;     /* 0: no other file can be opened any more */
+    bool writable;    /* directories: everything may be created, written, renamed and removed in them, too */
+    const int *notes; /* NULL, or a directory for files of the program itself, which it may read and replace */
 } sandbox_files;
 
 /* The last step of setting up. No capability is left; Landlock confines files to `reached`; a filter confines system

@@ -58,12 +58,14 @@ static uint64_t announced_size(const session *all, const step *one)
 
 static int connect_step(session *all, step *one)
 {
+    const known_path *known = path_notes_for(all, one);
     netblt_params params;
     netblt_open_args args = {.role = one->work.role, .params = &params, .client = &all->client, .context = one};
-    if (parameters_propose(all->given, &all->net, announced_size(all, one), &params, &all->failure) != 0 ||
+    if (parameters_propose(all->given, &all->net, known, announced_size(all, one), &params, &all->failure) != 0 ||
         write_name(one, &params, &all->failure) != 0)
         return -1;
     args.options = transfer_options(&one->work);
+    args.options.rate_is_known = known != NULL && !known->is_least;
     return station_connect(&all->net, &args, &one->work.connection);
 }
 
@@ -107,6 +109,19 @@ static void opened(void *context, netblt_connection *connection)
     transfer_client.opened(context, connection);
     if (!one->all->given->passive)
         step_begin(one);
+}
+
+static void release(void *context, netblt_connection *connection, uint64_t index, const uint8_t *data)
+{
+    transfer_client.release(context, connection, index, data);
+    path_notes_buffer(context, connection);
+}
+
+static void deliver(void *context, netblt_connection *connection, uint64_t index, uint8_t *data, uint32_t length,
+                    bool last)
+{
+    transfer_client.deliver(context, connection, index, data, length, last);
+    path_notes_buffer(context, connection);
 }
 
 /* What the session looks at stays. */
@@ -248,6 +263,9 @@ static int open_files(void *context)
         session_files_open(&all->files, all->given, all->net.wake_fd, &all->failure) != 0)
         return -1;
     all->net.reached = session_files_reached(&all->files);
+    path_memory_open(&all->paths, all->given, &all->net.peer, &all->net.route.source);
+    if (all->paths.directory >= 0)
+        all->net.reached.notes = &all->paths.directory;
     return 0;
 }
 
@@ -286,6 +304,7 @@ static void close_all(session *all)
         step_free(one);
     }
     session_files_close(&all->files);
+    path_memory_close(&all->paths);
     schedule_free(&all->windows);
     station_close(&all->net);
 }
@@ -295,6 +314,7 @@ enum exit_code command_session(const options *given)
     session all = {.given = given,
                    .client = transfer_client,
                    .retry = {.allowed_s = given->retry_s.value},
+                   .paths = {.directory = -1},
                    .files = {.given = given, .to = {.directory = -1}}};
     const station_plan plan = {.open_files = open_files,
                                .interrupted = interrupted,
@@ -307,6 +327,8 @@ enum exit_code command_session(const options *given)
     enum exit_code code;
     all.client.opened = opened;
     all.client.closed = closed;
+    all.client.release = release;
+    all.client.deliver = deliver;
     if (station_open(&all.net, given, &plan) == 0 && (given->passive ? start_passive(&all) : start_active(&all)) == 0)
         run(&all);
     report_progress_clear();

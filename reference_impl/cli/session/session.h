@@ -5,6 +5,8 @@
 
 #include <sys/queue.h>
 
+#include "cli/path_memory/carried_rate.h"
+#include "cli/path_memory/path_memory.h"
 #include "cli/report/report.h"
 #include "cli/session/schedule.h"
 #include "cli/session/session_files.h"
@@ -19,6 +21,7 @@
  * place.c           a passive end: peers that may be the right one
  * retry.c           what passes, and when to try again
  * windows.c         --schedule; schedule.c: its windows
+ * path_notes.c      what its transfers show of the path
  * session_report.c  progress, summary, JSON */
 
 typedef struct session session;
@@ -32,8 +35,10 @@ typedef struct step {
     tree_reader_args reading; /* of work.from, in a tree transfer */
     held_inbox inbox;         /* sender, STEP_HELD */
     uint64_t first_bytes;     /* passive: that the buffers of an unvalidated peer may take */
-    bool begun;               /* has source or sink */
-    bool settled;             /* was looked at after its end */
+    carried_samples carried;
+    netblt_time shortest_round_trip_us; /* 0: not known */
+    bool begun;                         /* has source or sink */
+    bool settled;                       /* was looked at after its end */
 } step;
 
 /* Figures of all transfers of the session. */
@@ -72,6 +77,7 @@ struct session {
     netblt_failure failure; /* what ended it outside of a transfer */
     session_files files;
     netblt_client client; /* of all its transfers */
+    path_memory paths;    /* active */
     LIST_HEAD(step_list, step) steps;
     step *current;       /* the one that moves data; passive: that has the place; NULL: none */
     step *last;          /* whose end the summary reports; stays in `steps` */
@@ -138,6 +144,14 @@ bool windows_are_open(const session *all);
 netblt_time windows_look_again(const session *all);
 /* They are closed: sets the moment of the next attempt. 0, or -1 with *failure: no window is left. */
 int windows_wait(session *all, netblt_failure *failure);
+
+/* ---- path_notes.c */
+/* A buffer of the step was confirmed, or delivered. */
+void path_notes_buffer(step *one, netblt_connection *connection);
+/* The step is settled. */
+void path_notes_settle(session *all, const step *one);
+/* For the proposal of a step; NULL: nothing is known. */
+const known_path *path_notes_for(const session *all, const step *one);
 
 /* ---- only_place.c: the one place of a passive end */
 void only_place_init(session *all);

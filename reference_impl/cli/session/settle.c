@@ -80,6 +80,7 @@ void settle_current(session *all)
     step *one = all->current;
     netblt_time now = netblt_clock_now();
     enum step_verdict verdict = step_end(one);
+    path_notes_settle(all, one);
     all->current = NULL;
     settle_keep(all, one);
     all->continued_until = patience(all, one, now);

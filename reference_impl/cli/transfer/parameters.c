@@ -104,10 +104,12 @@ static bool path_is_unknown(const options *given)
     return given->rate == NETBLT_RATE_AUTO && !given->path.given;
 }
 
-static void propose_buffers(const options *given, const path_hint *path, netblt_params *params)
+static void propose_buffers(const options *given, const path_hint *path, const known_path *known, netblt_params *params)
 {
     path_buffers buffers = path_sizes_buffers(path, params->packet_size);
-    if (path_is_unknown(given))
+    if (path_is_unknown(given) && known != NULL)
+        buffers = path_sizes_known_buffers(known, params->transfer_size, params->packet_size);
+    else if (path_is_unknown(given))
         path_sizes_suit_transfer(&buffers, params->transfer_size, params->packet_size);
     uint64_t memory = (uint64_t)buffers.buffer_size * buffers.max_buffers;
     uint64_t count;
@@ -125,7 +127,7 @@ static path_bursts first_bursts(const path_hint *path, uint32_t wire_bytes)
     return path_sizes_bursts(&start, wire_bytes);
 }
 
-static void propose_bursts(const options *given, size_t overhead_bytes, netblt_params *params)
+static void propose_bursts(const options *given, const known_path *known, size_t overhead_bytes, netblt_params *params)
 {
     uint32_t wire_bytes = packet_on_wire_bytes(params, overhead_bytes);
     path_bursts bursts = {.size = BURST_PACKETS, .interval_ms = BURST_INTERVAL_MS};
@@ -133,7 +135,7 @@ static void propose_bursts(const options *given, size_t overhead_bytes, netblt_p
         bursts = given->rate == NETBLT_RATE_AUTO ? first_bursts(&given->path, wire_bytes)
                                                  : path_sizes_bursts(&given->path, wire_bytes);
     else if (given->rate == NETBLT_RATE_AUTO)
-        bursts = path_sizes_first_bursts;
+        bursts = known != NULL ? path_sizes_known_bursts(known, given->role, wire_bytes) : path_sizes_first_bursts;
     params->burst_size = (uint16_t)options_number_or(given->burst_size, bursts.size);
     params->burst_interval_ms = (uint16_t)options_number_or(given->burst_interval_ms, bursts.interval_ms);
 }
@@ -159,8 +161,8 @@ static int check_sizes(const options *given, const station *net, const netblt_pa
     return 0;
 }
 
-int parameters_propose(const options *given, const station *net, uint64_t transfer_size, netblt_params *params,
-                       netblt_failure *failure)
+int parameters_propose(const options *given, const station *net, const known_path *known, uint64_t transfer_size,
+                       netblt_params *params, netblt_failure *failure)
 {
     size_t overhead_bytes = overhead_to_peer(net);
     const char *what = "";
@@ -169,9 +171,9 @@ int parameters_propose(const options *given, const station *net, uint64_t transf
     params->transfer_size = transfer_size;
     params->packet_size =
         (uint16_t)options_number_or(given->packet_size, default_packet_size(overhead_bytes, net->route.mtu));
-    propose_bursts(given, overhead_bytes, params);
+    propose_bursts(given, known, overhead_bytes, params);
     path = expected_path(given, net, params);
-    propose_buffers(given, &path, params);
+    propose_buffers(given, &path, known, params);
     params->death_timer_s = (uint16_t)options_number_or(given->death_timer_s, params->death_timer_s);
     params->data_checksum = given->data_checksum;
     set_string(given, params);

@@ -6,11 +6,13 @@
 #include <netblt/endpoint.h>
 
 #include "cli/options/options.h"
+#include "cli/path_memory/known_path.h"
 #include "cli/transfer/station.h"
 
-/* What this end proposes: what the user said, else what suits the route and the path. 0, or -1 with *failure. */
-int parameters_propose(const options *given, const station *net, uint64_t transfer_size, netblt_params *params,
-                       netblt_failure *failure);
+/* What this end proposes: what the user said, else what suits the route and the path. `known`: what earlier transfers
+ * have shown of the path; NULL: nothing. 0, or -1 with *failure. */
+int parameters_propose(const options *given, const station *net, const known_path *known, uint64_t transfer_size,
+                       netblt_params *params, netblt_failure *failure);
 
 /* What this passive end can do as `role`: *limits comes with the peer's proposal and leaves more restrictive where the
  * user, the route or memory want it so. `transfer_size` counts when we send. */

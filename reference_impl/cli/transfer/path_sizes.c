@@ -26,6 +26,17 @@
 #define INTERVALS_PER_ROUND_TRIP_MIN 8
 #define FORGIVING_BURST_MAX_PACKETS 100
 
+/* Of a rate that earlier transfers have measured, what the next one begins with. Less than half, so that the pauses
+ * between bursts are longer than the bursts: then the receiver knows the packets of a burst, and the rate of the link
+ * by them. Of a path that is slower than the usual start more, since one small buffer is at stake. */
+#define KNOWN_START_SHARE 0.45
+#define KNOWN_SLOW_START_SHARE 0.75
+/* Bursts that such a link carries in this time show its rate, and fit into most queues. Fewer packets show nothing. */
+#define KNOWN_BURST_MS 20
+#define KNOWN_BURST_PACKETS_MIN 6
+/* Most queues hold as much as the link carries in this time. */
+#define KNOWN_QUEUE_MS 100
+
 const path_hint path_sizes_assumed = {.bits_per_second = 1e9, .round_trip_s = 0.06};
 
 const path_bursts path_sizes_first_bursts = {.size = 48, .interval_ms = 15};
@@ -100,4 +111,48 @@ path_bursts path_sizes_bursts(const path_hint *path, uint32_t wire_bytes)
         best.interval_ms = interval > 65535 ? 65535 : (uint16_t)interval;
     }
     return best;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* One buffer is requested of a sender that opens: the usual start harms no path whose queue holds that. */
+static bool usual_start_harms(const known_path *path, enum netblt_role role)
+{
+    bool holds_buffer = path->bits_per_second / 8e3 * KNOWN_QUEUE_MS > PATH_BUFFER_MIN_BYTES;
+    return !path->is_least && (role == NETBLT_RECEIVER || !holds_buffer);
+}
+
+path_bursts path_sizes_known_bursts(const known_path *path, enum netblt_role role, uint32_t wire_bytes)
+{
+    /* packets a millisecond */
+    double carried = path->bits_per_second / 8e3 / wire_bytes;
+    double usual = (double)path_sizes_first_bursts.size / path_sizes_first_bursts.interval_ms;
+    double start = KNOWN_START_SHARE * carried;
+    bool is_slow = KNOWN_SLOW_START_SHARE * carried < usual && usual_start_harms(path, role);
+    if (start < usual && !is_slow)
+        return path_sizes_first_bursts;
+    if (is_slow)
+        start = KNOWN_SLOW_START_SHARE * carried;
+    double burst = smaller(larger(KNOWN_BURST_MS * carried, KNOWN_BURST_PACKETS_MIN), path_sizes_first_bursts.size);
+    double interval_ms = smaller((double)(uint32_t)(burst / start) + 1, UINT16_MAX);
+    double packets = smaller(larger(start * interval_ms, 1), UINT16_MAX);
+    return (path_bursts){.size = (uint16_t)packets, .interval_ms = (uint16_t)interval_ms};
+}
+
+path_buffers path_sizes_known_buffers(const known_path *path, uint64_t transfer_bytes, uint16_t packet_size)
+{
+    path_hint known = {.bits_per_second = path->bits_per_second, .round_trip_s = path->round_trip_s};
+    double product = known.bits_per_second * known.round_trip_s;
+    bool is_large = product > path_sizes_assumed.bits_per_second * path_sizes_assumed.round_trip_s;
+    path_buffers buffers = path_sizes_buffers(is_large ? &known : &path_sizes_assumed, packet_size);
+    path_sizes_suit_transfer(&buffers, transfer_bytes, packet_size);
+    return buffers;
 }

@@ -4,6 +4,7 @@
 #define NETBLT_CLI_PATH_SIZES_H
 
 #include "cli/options/options.h"
+#include "cli/path_memory/known_path.h"
 
 #define PATH_BUFFER_MIN_BYTES (64 * 1024)
 /* The RESEND count has 16 bits (AMB-17). */
@@ -40,5 +41,13 @@ extern const path_hint path_sizes_assumed;
  * OK no more than one buffer. So many packets in a row show the rate of links up to 1 Gb/s in one buffer. A link of 1
  * Mb/s loses most of the first buffer, and gets it in less time than at the pace of a slower pair. */
 extern const path_bursts path_sizes_first_bursts;
+
+/* What the automatic rate begins with on a path that earlier transfers have measured: a share of that rate. The path
+ * may have become slower. One that was measured too briefly is not begun more slowly than one that is not known.
+ * `role`: of the end that opens. */
+path_bursts path_sizes_known_bursts(const known_path *path, enum netblt_role role, uint32_t wire_bytes);
+/* Buffers for such a path and a transfer of so many bytes (0 = not known). Never fewer bytes are outstanding than on a
+ * path that is not known: it may have become faster. */
+path_buffers path_sizes_known_buffers(const known_path *path, uint64_t transfer_bytes, uint16_t packet_size);
 
 #endif

@@ -21,6 +21,8 @@ PR_SET_PDEATHSIG = 1
 CLONE_NEWNET = 0x40000000
 CLONE_NEWUSER = 0x10000000
 
+os.environ["NETBLT_NO_PATH_MEMORY"] = "1"  # no transfer of a test depends on an earlier one
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
