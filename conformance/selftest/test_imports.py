@@ -23,7 +23,7 @@ FLOORS = (
     (".",),
     ("commands",),
     ("campaign",),
-    ("generated",),
+    ("generated", "bakeoff"),
     ("mutants", "doctor", "watch"),
     ("run", "check"),
     ("baseline",),

@@ -128,7 +128,8 @@ def test_the_bundled_library_is_the_one_that_is_recorded() -> None:
 def test_each_own_asset_states_its_licence_and_what_it_is_and_the_page_holds_the_librarys() -> None:
     shared = [web.FOLDER / "tools.js", web.FOLDER / "theme.css"]
     own = [*render.ASSETS.iterdir(), *shared]
-    assert {file.name for file in own} == {*render.SCRIPTS, "page.css", "theme.css", "page.html.jinja"}
+    templates = {f"{name}.html.jinja" for name in ("page", "base", "macros")}
+    assert {file.name for file in own} == {*render.SCRIPTS, "page.css", "theme.css", *templates}
     for file in own:
         first, second, *_rest = file.read_text(encoding="utf-8").splitlines()
         assert "SPDX-License-Identifier: GPL-2.0-or-later" in first, file.name

@@ -140,6 +140,7 @@ class Adapter:
     path: Path
     name: str
     environment: dict[str, str] = field(default_factory=dict)
+    dialect: str = "rfc998"  # of NETBLT; implementations of different dialects cannot exchange packets
     version_command: tuple[str, ...] = ()  # prints the version of the implementation
     pipe: tuple[str, ...] = ()
     roles: dict[Role, WireRole] = field(default_factory=dict)

@@ -9,7 +9,7 @@ import signal
 import string
 from collections.abc import Sequence, Set
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 from pydantic.types import Strict
@@ -298,6 +298,7 @@ class _KnownFailure(Table):
 class _File(Table):
     name: Text
     about: Text = ""
+    dialect: Literal["rfc998", "etftp"] = "rfc998"
     version_command: CommandForAll = ()
     environment: dict[str, str] = Field(default_factory=dict)
     pipe: _Pipe | None = None
@@ -360,6 +361,7 @@ def _adapter(path: Path) -> Adapter:
         path=path,
         name=file.name,
         environment=file.environment,
+        dialect=file.dialect,
         version_command=file.version_command,
         pipe=file.pipe.command if file.pipe else (),
         pics=Pics(**file.pics.given()),

@@ -93,6 +93,11 @@ COMMANDS = {
         "campaign.query_command:add_options",
         "campaign.query_command:command_query",
     ),
+    "bakeoff": Command(
+        "let every implementation transfer data with every other one",
+        "bakeoff.command:add_options",
+        "bakeoff.command:command_bakeoff",
+    ),
     "mutants": Command(
         "prove that wrong implementations are caught",
         "commands.options:mutants_options",

@@ -21,7 +21,7 @@ from netblt_conformance.common.namespaces import (
 )
 
 # UDP: the kernel makes checksums and single packets itself, so that the tester sees what a card would send.
-_OFFLOADS = (Offload.SEND_CHECKSUM, Offload.TCP_SEGMENTATION, Offload.SEGMENTATION)
+OFFLOADS = (Offload.SEND_CHECKSUM, Offload.TCP_SEGMENTATION, Offload.SEGMENTATION)
 IUT_INTERFACE = "iut"
 TESTER_INTERFACE = "tester"
 PREFIX_LENGTH = 24
@@ -69,7 +69,7 @@ def make_wire(iut_address: str, neighbours: tuple[str, ...], mtu: int = 1500) ->
     try:
         iut, tester = new_namespace(), new_namespace()
         with elsewhere(tester):
-            iut_mac, tester_mac = _make_veth(iut, mtu)
+            iut_mac, tester_mac = make_veth(TESTER_INTERFACE, IUT_INTERFACE, iut, mtu)
     except OSError as error:
         raise LinkUnavailableError(
             f"network namespaces cannot be made here ({error.strerror or error}): run as root or with CAP_SYS_ADMIN "
@@ -77,11 +77,11 @@ def make_wire(iut_address: str, neighbours: tuple[str, ...], mtu: int = 1500) ->
         ) from None
     wire = Wire(iut, tester, iut_mac, tester_mac)
     with elsewhere(iut):
-        _configure(iut_address, neighbours, tester_mac)
-        turn_off(IUT_INTERFACE, _OFFLOADS)
-        _await_carrier(IUT_INTERFACE)
+        configure(IUT_INTERFACE, iut_address, neighbours, tester_mac)
+        turn_off(IUT_INTERFACE, OFFLOADS)
+        await_carrier(IUT_INTERFACE)
     with elsewhere(tester):
-        _await_carrier(TESTER_INTERFACE)
+        await_carrier(TESTER_INTERFACE)
     return wire
 
 
@@ -95,19 +95,20 @@ def _mac(route: Any, index: int) -> bytes:
     return bytes.fromhex(route.get_links(index)[0].get_attr("IFLA_ADDRESS").replace(":", ""))
 
 
-def _make_veth(iut: int, mtu: int) -> tuple[bytes, bytes]:
-    """In the tester's namespace: a veth pair whose other end lies in the implementation's."""
+def make_veth(near: str, far: str, namespace: int, mtu: int) -> tuple[bytes, bytes]:
+    """A veth pair: `near` in the present namespace, `far` in another one. Answers the MAC addresses of `far` and
+    `near`."""
     with _iproute() as route:
-        route.link("add", ifname=TESTER_INTERFACE, kind="veth", peer={"ifname": IUT_INTERFACE, "mtu": mtu}, mtu=mtu)
-        tester = route.link_lookup(ifname=TESTER_INTERFACE)[0]
-        other = route.link_lookup(ifname=IUT_INTERFACE)[0]
-        macs = _mac(route, other), _mac(route, tester)
-        route.link("set", index=other, net_ns_fd=iut)
-        route.link("set", index=tester, state="up")
+        route.link("add", ifname=near, kind="veth", peer={"ifname": far, "mtu": mtu}, mtu=mtu)
+        here = route.link_lookup(ifname=near)[0]
+        there = route.link_lookup(ifname=far)[0]
+        macs = _mac(route, there), _mac(route, here)
+        route.link("set", index=there, net_ns_fd=namespace)
+        route.link("set", index=here, state="up")
     return macs
 
 
-def _await_carrier(name: str) -> None:
+def await_carrier(name: str) -> None:
     """The end that came up first drops what it is given, without a report, until the kernel's link watch has run."""
     give_up = time.monotonic() + CARRIER_LIMIT_S
     with _iproute() as route:
@@ -118,12 +119,12 @@ def _await_carrier(name: str) -> None:
             time.sleep(0.001)
 
 
-def _configure(address: str, neighbours: tuple[str, ...], tester_mac: bytes) -> None:
-    """In the implementation's namespace: its address, and fixed neighbours where the tester's addresses are."""
+def configure(interface: str, address: str, neighbours: tuple[str, ...], mac: bytes) -> None:
+    """In the present namespace: the address of an interface, and fixed neighbours that all have one MAC address."""
     with _iproute() as route:
-        index = route.link_lookup(ifname=IUT_INTERFACE)[0]
+        index = route.link_lookup(ifname=interface)[0]
         route.addr("add", index=index, address=address, prefixlen=PREFIX_LENGTH)
         route.link("set", index=index, state="up")
         route.link("set", index=route.link_lookup(ifname="lo")[0], state="up")
         for neighbour in neighbours:
-            route.neigh("add", dst=neighbour, lladdr=tester_mac.hex(":"), ifindex=index, state="permanent")
+            route.neigh("add", dst=neighbour, lladdr=mac.hex(":"), ifindex=index, state="permanent")

@@ -91,7 +91,7 @@ class WireLinkFactory(LinkFactory):
         forced = os.environ.get(PLACE_VARIABLE)
         if forced is not None and forced not in _PLACES:
             raise LinkUnavailableError(f"{PLACE_VARIABLE}={forced}: must be {' or '.join(_PLACES)}")
-        why_not = f"{PLACE_VARIABLE} forbids namespaces" if forced == "loopback" else _in_a_child(veth.usable)
+        why_not = f"{PLACE_VARIABLE} forbids namespaces" if forced == "loopback" else in_a_child(veth.usable)
         if not why_not:
             words = NAMESPACES if os.geteuid() == 0 else USER_NAMESPACES
             return Place(words, self.adapter.encapsulations[0], namespaces=True)
@@ -166,7 +166,7 @@ class WireLinkFactory(LinkFactory):
         return veth.VethTransport(self._place.encapsulation, self.adapter.udp_port, mtu)
 
 
-def _in_a_child(question: Callable[[], str | None]) -> str | None:
+def in_a_child(question: Callable[[], str | None]) -> str | None:
     """Asks in a child: the answer may change the process permanently."""
     reader, writer = os.pipe()
     child = os.fork()

@@ -21,7 +21,7 @@ from netblt_conformance.links.base import Account
 from netblt_conformance.links.client import StallingClient, stalling_client
 from netblt_conformance.links.process import Process, adopt_orphans, children
 from netblt_conformance.links.stamps import StallMeter
-from netblt_conformance.links.transport import Transport
+from netblt_conformance.links.transport import Surroundings
 
 EXIT_NOT_SUPPORTED = 127
 _LOOK_AGAIN_S = 0.002
@@ -39,10 +39,10 @@ def remove_leftovers() -> None:
 class Program:
     """One program for one case, in one role."""
 
-    def __init__(self, adapter: Adapter, transport: Transport, meter: StallMeter, *, role_works: bool) -> None:
+    def __init__(self, adapter: Adapter, surroundings: Surroundings, meter: StallMeter, *, role_works: bool) -> None:
         """`role_works`: a transfer in this role has run before, so exit status 127 can mean what it stands for."""
         self._adapter = adapter
-        self._transport = transport
+        self._surroundings = surroundings
         self._meter = meter
         self._role_works = role_works
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
@@ -66,7 +66,7 @@ class Program:
             self._client = stalling_client(start, stall_until_s)
         if start.role.sender:
             (self._folder / "in").write_bytes(start.data)
-        self._values = {**self._parameters(start), **self._transport.values()}
+        self._values = {**self._parameters(start), **self._surroundings.values()}
         if self._client is not None:
             self._values["file_in"] = self._values["file_out"] = role.stall_file or ""
         self._environment = {**self._adapter.environment, **role.environment, "NETBLT_TEST_ID": start.test_id}
@@ -77,7 +77,7 @@ class Program:
         self._command = tuple(command)
 
         def before_exec() -> None:
-            self._transport.before_exec()
+            self._surroundings.before_exec()
             die_with_parent()
 
         adopt_orphans()
@@ -103,7 +103,7 @@ class Program:
         p = start.parameters
         return {
             "test_id": start.test_id,
-            "encapsulation": self._transport.encapsulation.value,
+            "encapsulation": self._surroundings.encapsulation.value,
             "local_port": str(start.local_port),
             "peer_port": str(start.foreign_port),
             "file_in": str(self._folder / "in"),
@@ -164,7 +164,7 @@ class Program:
     def _is_ready(self, process: Process, role: WireRole) -> bool:
         if role.ready_output is not None:
             return bool(role.ready_output.search(self._said()))
-        return any(self._transport.listens(pid) for pid in (process.popen.pid, *self._orphans()))
+        return any(self._surroundings.listens(pid) for pid in (process.popen.pid, *self._orphans()))
 
     # ---- the end ----
 

@@ -23,12 +23,10 @@ class Heard:
     destination: bytes
 
 
-class Transport(ABC):
-    """One way, for one case. OSError from any call is a fault of the machine."""
+class Surroundings(ABC):
+    """Where the program of an implementation runs, and how its packets are carried."""
 
     encapsulation: Encapsulation
-    mtu: int
-    second_address: bool  # whether the tester can also speak as 192.0.2.3
 
     @abstractmethod
     def values(self) -> dict[str, str]:
@@ -40,7 +38,14 @@ class Transport(ABC):
 
     @abstractmethod
     def listens(self, pid: int) -> bool:
-        """Whether the implementation has a socket on which a packet of the tester can arrive."""
+        """Whether the implementation has a socket on which a packet of its peer can arrive."""
+
+
+class Transport(Surroundings):
+    """One way, for one case. OSError from any call is a fault of the machine."""
+
+    mtu: int
+    second_address: bool  # whether the tester can also speak as 192.0.2.3
 
     @abstractmethod
     def send(self, packet: bytes, source: bytes, identification: int) -> list[Heard]:

@@ -33,6 +33,18 @@ _PACKET_IGNORE_OUTGOING = 23  # linux/if_packet.h
 _RAW_PROTOCOL_MARK = f":{ipv4.NETBLT_PROTOCOL:04X} "
 
 
+def has_socket(pid: int, encapsulation: Encapsulation, udp_port: int) -> bool:
+    """Whether there is a socket for NETBLT in the network namespace of a process."""
+    kind, mark = ("raw", _RAW_PROTOCOL_MARK)
+    if encapsulation is Encapsulation.UDP:
+        kind, mark = ("udp", f":{udp_port:04X} ")
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/net/{kind}").read_text(encoding="ascii").splitlines()[1:]:
+            if mark in line.split(":", 1)[1][:16]:
+                return True
+    return False
+
+
 class VethTransport(Transport):
     second_address = True
 
@@ -69,14 +81,7 @@ class VethTransport(Transport):
         namespaces.enter(self.wire.iut_namespace)
 
     def listens(self, pid: int) -> bool:
-        kind, mark = ("raw", _RAW_PROTOCOL_MARK)
-        if self.encapsulation is Encapsulation.UDP:
-            kind, mark = ("udp", f":{self._udp_port:04X} ")
-        with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{pid}/net/{kind}").read_text(encoding="ascii").splitlines()[1:]:
-                if mark in line.split(":", 1)[1][:16]:
-                    return True
-        return False
+        return has_socket(pid, self.encapsulation, self._udp_port)
 
     # ---- packets ----
 

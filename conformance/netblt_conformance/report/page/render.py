@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import markupsafe
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.catalogue.catalogue import Requirement
@@ -63,6 +64,10 @@ class Row:
     def part(self) -> str:
         """Of which column of the matrix it is."""
         return matrix.part(self.result.role)
+
+    @property
+    def origin(self) -> str:
+        return self.result.origin
 
     @property
     def label(self) -> str:
@@ -119,21 +124,27 @@ def _cause_rows(
         yield CauseRow(causes_text.shown(cause, base), by_evidence.get(evidence(cause.first), ""))
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(ASSETS),
+def _asset(folders: Sequence[Path], name: str) -> markupsafe.Markup:
+    """A file of the first folder that has it."""
+    return web.asset(next((one for one in folders if (one / name).is_file()), ASSETS), name)
+
+
+def environment(*folders: Path) -> jinja2.Environment:
+    """Templates of `folders`, and those that pages share."""
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*folders, ASSETS]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["asset"] = functools.partial(web.asset, ASSETS)
-    environment.filters["css"] = css
-    environment.filters["reason"] = wording.reason
-    return environment
+    found.globals["asset"] = functools.partial(_asset, (*folders, ASSETS))
+    found.filters["css"] = css
+    found.filters["reason"] = wording.reason
+    return found
 
 
-def _known_of(results: Sequence[Result], known: Mapping[str, Requirement]) -> dict[str, dict[str, str]]:
+def known_of(results: Sequence[Result], known: Mapping[str, Requirement]) -> dict[str, dict[str, str]]:
     """What the script has of each requirement that a result names."""
     named = {one for result in results for one in result.requirements}
     return {
@@ -166,9 +177,11 @@ def page(
     present = [verdict for verdict in (*reversed(GRADED), Verdict.OBSERVED, Verdict.NA) if counts[verdict]]
     testing = header["testing"]
     return (
-        _environment()
+        environment()
         .get_template("page.html.jinja")
         .render(
+            what="conformance",
+            filters=("role", "origin"),
             title=testing["name"],
             worst=max((v for v in counts if v in GRADED), default=Verdict.NA),
             complete=header.get("complete", True),
@@ -190,7 +203,7 @@ def page(
             origins=[
                 (str(one), words) for one, words in _ORIGIN_WORDS.items() if one in {row.origin for row in results}
             ],
-            known=_known_of(results, known),
+            known=known_of(results, known),
             rows=[Row(results[number], names[number], packed.places.get(number, ())) for number in order],
             blocks=list(enumerate(packed.blocks)),
             scripts=SCRIPTS,
