@@ -25,13 +25,16 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
+_started: set[int] = set()  # children that a Process has started and not ended yet
+
+
 def children() -> set[int]:
-    """The children of this process that run."""
+    """The children of this process that run, without those that a Process has started."""
     found: set[int] = set()
     with contextlib.suppress(OSError, ValueError):
         for task in Path("/proc/self/task").iterdir():
             found.update(map(int, (task / "children").read_text(encoding="ascii").split()))
-    return {pid for pid in found if _runs(pid)}
+    return {pid for pid in found - _started if _runs(pid)}
 
 
 def _runs(pid: int) -> bool:
@@ -74,6 +77,7 @@ class Process:
                 preexec_fn=before_exec,
                 cwd=folder,
             )
+            _started.add(self.popen.pid)
         except BaseException:
             for one in kept:
                 one.close_writer()
@@ -125,6 +129,7 @@ class Process:
         if self.popen.poll() is None:
             self.popen.kill()
             self.popen.wait()
+        _started.discard(self.popen.pid)
         for stream in (self.popen.stdin, self.popen.stdout):
             if stream is not None and not stream.closed:
                 with contextlib.suppress(BrokenPipeError):
