@@ -79,6 +79,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="where the page and the captures go (default: %(default)s)",
     )
     parser.add_argument("--json", metavar="FILE", help=f"the results to FILE, - is stdout (default: DIR/{JSON_NAME})")
+    parser.add_argument(
+        "--details",
+        choices=("needed", "all"),
+        default="needed",
+        help="whose packets the page shows: of meetings that do not hold (default), or of all",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="only the summary")
 
 
@@ -115,7 +121,9 @@ def command_bakeoff(options: argparse.Namespace) -> int:
     found = document.document(read, outcomes, cards, TRANSFER, seed=options.seed, status=status)
     where = options.json or str(folder / JSON_NAME)
     shown = deliver(json.dumps(found, indent=2, ensure_ascii=False) + "\n", where)
-    page.write(folder / PAGE_NAME, read, outcomes, cards, seed=options.seed, status=status)
+    page.write(
+        folder / PAGE_NAME, read, outcomes, cards, seed=options.seed, status=status, everything=options.details == "all"
+    )
     words = text.summary(outcomes) if options.quiet else text.report(implementations, outcomes, cards)
     print(words.rstrip("\n"), file=sys.stderr if shown else sys.stdout)
     print(f"page: {folder / PAGE_NAME}", file=sys.stderr if shown else sys.stdout)

@@ -69,10 +69,9 @@ def why_not(meeting: Meeting, contestants: Contestants) -> str:
     pair = meeting.pair
     opener, listener = contestants[pair.opener], contestants[pair.listener]
     if pair.opener.dialect != pair.listener.dialect:
-        return (
-            f"{pair.opener.name} uses the dialect {pair.opener.dialect}, {pair.listener.name} "
-            f"{pair.listener.dialect}: their OPEN and RESPONSE packets have different layouts"
-        )
+        dialects = sorted((one.dialect, one.name) for one in (pair.opener, pair.listener))
+        used = " and ".join(f"{dialect} ({name})" for dialect, name in dialects)
+        return f"the adapters state different dialects: {used}"
     missing = opener.lacks(pair.opener_role, meeting.encapsulation)
     missing = missing or listener.lacks(pair.listener_role, meeting.encapsulation)
     return missing or _ports_differ(meeting, opener, listener)

@@ -118,20 +118,21 @@ def _unsupported(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _scores(cards: Sequence[Card]) -> list[str]:
-    heads = ["", *(division.value for division in Division), "total", "unsupported"]
+    heads = [*(division.value for division in Division), "total", "unsupported"]
+    names = letters([card.implementation for card in cards])
     rows = [
         [
-            card.implementation.name,
+            names[card.implementation],
             *(str(card.divisions[division]) for division in Division),
             str(card.total),
             str(card.unsupported),
         ]
         for card in ranking(cards)
     ]
-    columns = [Column(wide=True, most=30), *(Column(head, right=True, wide=True, most=12) for head in heads[1:])]
+    columns = [Column(), *(Column(head, right=True, wide=True, most=14) for head in heads)]
     tasks = [[task.name, *(str(card.tasks[task.name]) for card in ranking(cards))] for task in TASKS]
-    names = [Column(card.implementation.name, right=True, wide=True, most=16) for card in ranking(cards)]
-    return [*lines(columns, rows, indent=2), "", *lines([Column(), *names], tasks, indent=2)]
+    of_tasks = [Column(names[card.implementation], right=True) for card in ranking(cards)]
+    return [*lines(columns, rows, indent=2), "", *lines([Column(), *of_tasks], tasks, indent=2)]
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

@@ -31,7 +31,7 @@ class DetailView {
     this.element.replaceChildren(
       this.bar(place),
       this.head(),
-      this.beside(),
+      ...[this.beside()].filter(Boolean),
       make("div", { class: "evidence" }, this.ladder ? this.ladderCard() : make("section", { class: "card" }, this.why()), make("div", { class: "side" }, rightSide)),
       make("div", { class: "states" }, this.state()),
       this.tools(),
