@@ -81,8 +81,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help=f"the results to FILE, - is stdout (default: DIR/{JSON_NAME})")
     parser.add_argument(
         "--details",
-        choices=("needed", "all"),
-        default="needed",
+        choices=("failures", "all"),
+        default="failures",
         help="whose packets the page shows: of meetings that do not hold (default), or of all",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="only the summary")
