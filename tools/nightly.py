@@ -134,6 +134,14 @@ def campaign(given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(program), "--seed", str(given.first_seed)]]
 
 
+def bakeoff(given: argparse.Namespace) -> list[Command]:
+    """The reference, both pipe examples and the ETFTP profile, over every path."""
+    names = ("reference", "example_pipe", "example_pipe_c", "etftp")
+    adapters = [str(ROOT / "conformance" / "adapters" / f"{name}.toml") for name in names]
+    command = [str(VENV / "netblt-conformance"), "bakeoff", *adapters, "--seed", str(given.first_seed)]
+    return [[*command, "--output", str(given.report / "bakeoff")]]
+
+
 def experiments(_given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "experiments.py")]]
 
@@ -200,6 +208,8 @@ JOBS = [
         generated, keep_going=True),
     Job("campaign", "campaigns of which workers, the command and the scheduler are killed: the same results", HOUR_S,
         campaign),
+    Job("bakeoff", "all implementations of this repository against each other, on real links over bad networks", HOUR_S,
+        bakeoff),
     Job("mutants", "every wrong variant must be found", HOUR_S,
         lambda _: [[str(VENV / "netblt-conformance"), "mutants"]]),
     Job("diagnosis", "every case against every mutant: the likely causes must name what the mutant breaks", 3 * HOUR_S,
