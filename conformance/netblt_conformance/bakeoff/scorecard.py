@@ -122,12 +122,16 @@ def earned(implementation: Implementation, outcome: Outcome) -> Iterator[tuple[T
     """The tasks of an implementation in a meeting, and whether it has done each."""
     for task, milestone in _BY_MILESTONE.items():
         yield task, milestone in outcome.milestones
-    if outcome.meeting.pair.sender == implementation and any(
-        rule.startswith("queue") for rule in outcome.meeting.path.rules
-    ):
+    if outcome.meeting.pair.sender == implementation and _shows_rate(outcome):
         yield RATE, outcome.completion is Completion.COMPLETED and Milestone.WITHIN_RATE in outcome.milestones
     own = [one for one in outcome.proven if one.implementation in (implementation.name, "")]
     yield LAWFUL, outcome.completion is Completion.COMPLETED and not own
+
+
+def _shows_rate(outcome: Outcome) -> bool:
+    """Packets that a process could not send or forward in time meet in the queue, whatever the sender's rate is."""
+    limited = any(rule.startswith("queue") for rule in outcome.meeting.path.rules)
+    return limited and (Milestone.WITHIN_RATE in outcome.milestones or not outcome.disturbed)
 
 
 def ranking(found: Sequence[Card]) -> list[Card]:
