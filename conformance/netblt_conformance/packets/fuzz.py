@@ -47,7 +47,8 @@ def fields_of(packet: bytes) -> list[tuple[str, int, int]]:
 def _numbers_of(layer: Any, offset: int, found: list[tuple[str, int, int]]) -> int:
     start = offset
     for field in layer.fields_desc:
-        size = field.sz if isinstance(field.sz, int) and 0 < field.sz <= 4 else 0
+        # That of flags is a float.
+        size = int(field.sz) if isinstance(field.sz, int | float) and 0 < field.sz <= 4 else 0
         if size and getattr(field, "islist", 0) == 0 and not hasattr(field, "cond"):
             found.append((f"{layer.name}.{field.name}", offset, size))
             offset += size
