@@ -16,7 +16,7 @@ from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PE
 from netblt_conformance.common.tolerances import Tolerances
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import DUE_BY, Awaited, Wait
-from netblt_conformance.links.base import TESTER_ADDRESS, Arrival, Link
+from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS, Arrival, Link
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.capture import COUNTS_AS_LOST
@@ -75,6 +75,7 @@ class Seen:
     frame: int
     source: bytes
     wire: bytes = b""  # as it came, in the layout of its dialect
+    destination: bytes = TESTER_ADDRESS
 
     def __str__(self) -> str:
         return f"{self.packet} at {self.time_us / MICROSECONDS_PER_S:.3f} s"
@@ -275,8 +276,10 @@ class Peer:
     def _take(self, arrival: Arrival) -> Seen:
         spelt = self.setting.spelling.from_wire(self.setting.dialect.from_wire(arrival.payload), self._summed)
         packet = self._as_answer(self._without_padding(packets.read(spelt)))
-        seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source, arrival.payload)
+        seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source, arrival.payload, arrival.destination)
         self.seen.append(seen)
+        if arrival.destination == STRANGER_ADDRESS:
+            return seen  # an answer to another host, whose packets the tester sends too
         self.monitor.received(packet, arrival.time_us, arrival.frame)
         if self._is_ours(packet):
             if packet.type is Type.OPEN:
