@@ -122,10 +122,18 @@ def two_captures(given: argparse.Namespace) -> list[Command]:
 
 
 def generated(given: argparse.Namespace) -> list[Command]:
-    """An hour of generated peers against the reference and each legal variant of it, new seeds every night."""
+    """An hour of generated peers against the reference and each legal variant of it, half of it with illegal moves, new
+    seeds every night."""
     command = [str(VENV / "netblt-conformance"), "generate", "--seed", str(given.first_seed)]
-    output = ["--output", str(given.report / "generated")]
-    return [[*command, "--seconds", str(HOUR_S), *output], [*command, "--count", "1000", "--variants"]]
+    moves = {"generated": [], "generated-illegal": ["--illegal"]}
+    return [
+        [*command, *options, *what]
+        for folder, options in moves.items()
+        for what in (
+            ["--seconds", str(HOUR_S // 2), "--output", str(given.report / folder)],
+            ["--count", "500", "--variants"],
+        )
+    ]
 
 
 def campaign(given: argparse.Namespace) -> list[Command]:
@@ -204,8 +212,8 @@ JOBS = [
         two_captures),
     Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",
         2 * HOUR_S, broken_programs),
-    Job("generated", "generated peers for an hour, and against every legal variant: no script may fail", 3 * HOUR_S,
-        generated, keep_going=True),
+    Job("generated", "generated peers, with and without illegal moves, for an hour and against every legal variant",
+        3 * HOUR_S, generated, keep_going=True),
     Job("campaign", "campaigns of which workers, the command and the scheduler are killed: the same results", HOUR_S,
         campaign),
     Job("bakeoff", "all implementations of this repository against each other, on real links over bad networks", HOUR_S,

@@ -360,4 +360,4 @@ def test_the_measurement_refuses_what_it_cannot_do(command: Command) -> None:
     done = command("generate", "--mutants", "no-such-mutant")
     assert (done.status, "no-such-mutant" in done.errors) == (2, True)
     done = command("generate", "--mutants", "--role", "active-sender")
-    assert (done.status, "--count and --seed only" in done.errors) == (2, True)
+    assert (done.status, "--count, --seed and --illegal only" in done.errors) == (2, True)

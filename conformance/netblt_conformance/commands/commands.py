@@ -18,6 +18,7 @@ from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Role
 from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
+from netblt_conformance.generated import saved
 from netblt_conformance.links.base import Link, LinkFactory
 from netblt_conformance.mutants import coverage, covered, mutation, subject
 from netblt_conformance.mutants.mutants import MutantError
@@ -85,6 +86,9 @@ def command_run(options: argparse.Namespace) -> int:
     options.link = chosen.link
     if dialect is not RFC998 and chosen.adapter is None and chosen.library is None:
         chosen = dataclasses.replace(chosen, library=subject.library(dialect))
+    if options.script:
+        saved.give(options.script)
+        options.select = f"{options.select},{saved.FILE}" if options.select else saved.FILE
     plan = Plan(
         chosen.factory(options.delay_ms, options.trace),
         options.seed,

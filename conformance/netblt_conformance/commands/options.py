@@ -67,6 +67,14 @@ def _profile_option(parser: argparse.ArgumentParser, what: str) -> None:
 
 def run_options(parser: argparse.ArgumentParser) -> None:
     _select_options(parser)
+    parser.add_argument(
+        "--script",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="run these scripts, which generate wrote, as cases: alone, or with the cases that --select picks",
+    )
     _profile_option(parser, "the dialect of the tester: only cases of requirements that hold in it run")
     parser.add_argument(
         "--link",

@@ -22,6 +22,7 @@ from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.words import last_lines
 from netblt_conformance.generated import play
+from netblt_conformance.generated.illegal import PREFIX
 from netblt_conformance.generated.play import Fault, Played, Seen, kinds
 from netblt_conformance.generated.script import Move, Script, begin, from_text, move
 from netblt_conformance.generated.second import Found, Merged
@@ -42,6 +43,7 @@ class Campaign:
     roles: tuple[Role, ...]
     seed: int
     dissector: bool = True
+    illegal: bool = False  # illegal moves too
     first_only: bool = False  # a block ends at its first failure
     warns: str = ""  # the requirement of which a WARN is a failure as well
 
@@ -65,6 +67,10 @@ class Block:
     texts: dict[int, str] = field(default_factory=dict)  # of the scripts that were played to their end
     moves: dict[int, int] = field(default_factory=dict)  # how many they had
     unsupported: set[int] = field(default_factory=set)  # scripts that the implementation cannot take part in
+
+    def has_illegal_moves(self, number: int) -> bool:
+        """Whether the tester was no conforming peer in this script."""
+        return any(one.name.startswith(PREFIX) for one in from_text(self.texts[number]).moves)
 
     def convicted(self, found: Found) -> Failure:
         """The failure of the script in which the dissector finds this violation by the implementation."""
@@ -136,6 +142,7 @@ class _BlockChild(Child):
                 chance,
                 seen,
                 lambda m: emit({"event": "move", "m": str(m)}),
+                illegal=campaign.illegal,
             )
             faults = played.faults + played.warnings(campaign.warns)
             emit(_ran(number, played, faults))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 import tempfile
@@ -12,12 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME
-from netblt_conformance.common.toml_file import TomlError
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
-from netblt_conformance.generated import script
+from netblt_conformance.generated import saved
 from netblt_conformance.generated.campaign import Block, Campaign, Counts, Failure, Pool, blocks, play_once
 from netblt_conformance.generated.script import Script
 from netblt_conformance.generated.second import Found, convicted, violations
@@ -69,6 +70,11 @@ def generate_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where failing scripts and their captures go (default: %(default)s)",
     )
+    parser.add_argument(
+        "--illegal",
+        action="store_true",
+        help="illegal moves too: packets with wrong fields, or of a type that is wrong at the moment",
+    )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--mutants", nargs="*", metavar="NAME", help="measure which mutants of the reference are killed")
     what.add_argument("--variants", nargs="*", metavar="NAME", help="prove that legal variants of it are accepted")
@@ -103,7 +109,7 @@ def command_generate(options: argparse.Namespace) -> int:
         return _measure(options)
     factory = _factory(options)
     roles = tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
-    campaign = Campaign(factory, roles, options.seed, dissector=not options.no_dissector)
+    campaign = Campaign(factory, roles, options.seed, dissector=not options.no_dissector, illegal=options.illegal)
     with ExitStack() as stack:
         tshark = None if options.no_dissector else stack.enter_context(Tshark())
         run = _Run(campaign, options, tshark)
@@ -114,13 +120,13 @@ def command_generate(options: argparse.Namespace) -> int:
 def _measure(options: argparse.Namespace) -> int:
     if options.adapter or options.iut_library or options.role or options.seconds or options.no_dissector:
         raise target.TargetError(
-            "--mutants and --variants build libraries of the reference: give --count and --seed only"
+            "--mutants and --variants build libraries of the reference: give --count, --seed and --illegal only"
         )
     from netblt_conformance.generated import measure
 
     judge = measure.mutants if options.mutants is not None else measure.variants
     names = options.mutants if options.mutants is not None else options.variants
-    return judge(names, options.count, options.seed, options.jobs)
+    return judge(names, options.count, options.seed, options.jobs, illegal=options.illegal)
 
 
 class _Run:
@@ -162,7 +168,7 @@ class _Run:
         if self._tshark is None:
             return
         for found in violations(self._tshark, block.stem):
-            if found.by_generator:
+            if found.by_generator and not block.has_illegal_moves(found.number):
                 self._mistakes.append(found)
             elif found.by_implementation:
                 self._convict(found, block)
@@ -203,6 +209,8 @@ class _Run:
         small = self._shrunk(failure, capture)
         _Again(self._campaign.factory, None, capture).kinds(small)
         self._progress.clear()
+        known = tuple(sorted(failure.kinds & catalogue.requirements().keys()))
+        small = dataclasses.replace(small, requirements=known)
         path.write_text(small.text("\n".join(failure.reasons)), encoding="utf-8")
         moves = f"{len(small.moves)} of {len(failure.script.moves)} moves"
         print(f"FAIL   script {failure.number} ({failure.script.role}, {moves}): {path}")
@@ -263,10 +271,7 @@ def command_play(options: argparse.Namespace) -> int:
     """0: no script failed. 1: one did."""
     if options.output is not None and not options.output.is_dir():
         raise LinkUnavailableError(f"--output {options.output}: no such folder")
-    try:
-        scripts = [(path, script.load(path)) for path in options.file]
-    except TomlError as error:
-        raise LinkUnavailableError(str(error)) from None
+    scripts = saved.loaded(options.file)
     factory, failed = _factory(options), False
     with ExitStack() as stack:
         folder = options.output or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="netblt-play-")))

@@ -49,19 +49,22 @@ class Copies:
         """The frame of the tester's first OPEN or RESPONSE."""
         numbers = [number for number in range(len(self._peer.link.capture.frames)) if self._is_ours(number)]
         openings = (Type.OPEN, Type.RESPONSE)
-        return next(number for number in numbers if packets.read(self._payload(number)).type in openings)
+        return next(number for number in numbers if packets.read(self.payload(number)).type in openings)
 
     def _is_ours(self, frame: int) -> bool:
         return self._peer.link.capture.frames[frame].sent and frame not in self._no_originals
 
-    def send_foreign(self, packet: bytes, source: bytes) -> None:
-        """A packet of another connection arrives."""
-        self._no_originals.add(self._peer.link.send(packet, source))
+    def send_foreign(self, packet: bytes, source: bytes) -> int:
+        """A packet that is none of this connection, or none that the tester could legally send, arrives. Returns its
+        frame."""
+        frame = self._peer.link.send(packet, source)
+        self._no_originals.add(frame)
+        return frame
 
     def deliver(self, frame: int) -> None:
         """The packet of this frame arrives once more."""
         peer = self._peer
-        wire = self._payload(frame)
+        wire = self.payload(frame)
         copy = self._send(frame, wire, peer.link.capture.frames[frame].packet)
         summed = peer.agreed is not None and peer.agreed.data_checksum
         spelt = peer.setting.spelling.from_wire(peer.setting.dialect.from_wire(wire), summed)
@@ -69,7 +72,7 @@ class Copies:
 
     def deliver_damaged(self, frame: int, change: Change) -> None:
         """A damaged copy of it arrives; no end may take notice of it (CKSUM-06)."""
-        original, wire = self._peer.link.capture.frames[frame].packet, self._payload(frame)
+        original, wire = self._peer.link.capture.frames[frame].packet, self.payload(frame)
         damaged, datagram = change(wire), ipv4.unwrap(original)
         identification = int.from_bytes(original[_IDENTIFICATION], "big")
         same = ipv4.wrap(damaged, datagram.source, datagram.destination, identification)
@@ -84,5 +87,5 @@ class Copies:
         link.capture.comment(copy, f"the network delivers frame {frame + 1} again")
         return copy
 
-    def _payload(self, frame: int) -> bytes:
+    def payload(self, frame: int) -> bytes:
         return replayed.netblt(self._peer.link.capture.frames[frame].packet) or b""

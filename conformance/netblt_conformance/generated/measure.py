@@ -32,6 +32,7 @@ class Task:
     entry: Mutant | Variant
     count: int
     seed: int
+    illegal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,9 @@ def judge(task: Task) -> Outcome:
     mutant, failures, ended = isinstance(task.entry, Mutant), dict[int, Failure](), list[Block]()
     folder = library.parent / "captures"
     folder.mkdir()
-    campaign = Campaign(SimLinkFactory(library), ALL_ROLES, task.seed, first_only=mutant, warns=_warns(task.entry))
+    campaign = Campaign(
+        SimLinkFactory(library), ALL_ROLES, task.seed, illegal=task.illegal, first_only=mutant, warns=_warns(task.entry)
+    )
 
     def failed(one: Failure) -> None:
         failures.setdefault(one.number, one)
@@ -95,16 +98,16 @@ def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[Outcome]:
         yield from pool.map(judge, tasks)
 
 
-def mutants(names: Sequence[str], count: int, seed: int, jobs: int) -> int:
+def mutants(names: Sequence[str], count: int, seed: int, jobs: int, *, illegal: bool = False) -> int:
     """Prints the mutants that at most `count` scripts kill, and those that they miss. 1 when one is missed."""
     wanted = chosen(load(paths.mutants()), names)
-    return _measure(wanted, count, seed, jobs, _killed)
+    return _measure(wanted, count, seed, jobs, _killed, illegal=illegal)
 
 
-def variants(names: Sequence[str], count: int, seed: int, jobs: int) -> int:
+def variants(names: Sequence[str], count: int, seed: int, jobs: int, *, illegal: bool = False) -> int:
     """Plays `count` scripts against each legal variant. 1 when one fails."""
     wanted = chosen(load_variants(paths.variants()), names)
-    return _measure(wanted, count, seed, jobs, _accepted)
+    return _measure(wanted, count, seed, jobs, _accepted, illegal=illegal)
 
 
 def _killed(outcome: Outcome) -> tuple[bool, str]:
@@ -121,11 +124,13 @@ def _measure(
     seed: int,
     jobs: int,
     verdict_of: Callable[[Outcome], tuple[bool, str]],
+    *,
+    illegal: bool,
 ) -> int:
     began_s, good, scripts, word = time.monotonic(), 0, 0, ""
     mistakes: list[str] = []
     with workshop(paths.core()) as made:
-        tasks = [Task(made, entry, count, seed) for entry in entries]
+        tasks = [Task(made, entry, count, seed, illegal) for entry in entries]
         for entry, outcome in zip(entries, _in_parallel(tasks, number_of_jobs(jobs)), strict=True):
             if outcome.mistake:
                 mistakes.append(outcome.mistake)

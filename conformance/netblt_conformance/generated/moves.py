@@ -11,10 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Stop
 from netblt_conformance.generated import copies
+from netblt_conformance.generated.illegal import PREFIX, Illegal
 from netblt_conformance.generated.script import Move, Script
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
+from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 
@@ -33,6 +36,7 @@ STRAYS = (
     (Type.ABORT, STRANGER_ADDRESS, 0),
     (Type.QUIT, STRANGER_ADDRESS, 0),
 )
+_ILLEGAL = 1.0  # weight of each illegal move that is offered
 _LEAVING = 0.02  # weight of each move that ends the connection
 _OLD_KEPT = 6  # packets that the network may still deliver again
 
@@ -56,6 +60,7 @@ class Player(ABC):
         self._to_lose = 0
         self.lost: set[int] = set()  # numbers of buffers of which the network lost data
         self.left = ""  # the move that ended the connection
+        self.illegal = Illegal(peer, self._copies)
         self.repeats = 0  # QUITs, or answers to them, that the network loses
 
     @property
@@ -65,6 +70,11 @@ class Player(ABC):
     @abstractmethod
     def choices(self, chance: random.Random) -> Iterator[Choice]:
         """What is legal now."""
+
+    def illegal_choices(self, chance: random.Random) -> Iterator[Choice]:
+        """What no conforming peer would do now."""
+        for one in self.illegal.moves(chance, open_=self.may_leave()):
+            yield Choice(one, _ILLEGAL)
 
     @abstractmethod
     def play(self, move: Move) -> bool:
@@ -89,7 +99,7 @@ class Player(ABC):
         yield Choice(Move("damaged", (chance.randrange(_OLD_KEPT), chance.getrandbits(16))), 0.3)
         yield Choice(Move("cut", (chance.randrange(_OLD_KEPT), chance.getrandbits(16))), 0.2)
         yield Choice(Move("stray", (chance.randrange(len(STRAYS)),)), 0.2)
-        if self._may_leave():
+        if self.may_leave():
             for name in _LEAVES:
                 yield Choice(Move(name, (chance.choice(_REPEATS),)), _LEAVING)
 
@@ -115,7 +125,9 @@ class Player(ABC):
                 self._stray(*STRAYS[which])
             case "hush", () if self._may_hush():
                 self._hush()
-            case name, numbers if name in _LEAVES and len(numbers) < 2 and self._may_leave():
+            case name, _ if name.startswith(PREFIX):
+                return self.illegal.play(move, open_=self.may_leave())
+            case name, numbers if name in _LEAVES and len(numbers) < 2 and self.may_leave():
                 self.repeats = min(*numbers, self.script.iut.death_timer_s // _S_FOR_EACH_REPEAT) if numbers else 0
                 self._leave(name)
             case _:
@@ -128,6 +140,7 @@ class Player(ABC):
         forge = dataclasses.replace(peer.forge, local_port=peer.own_port + ports_up)
         packet = forge.packet(kind) if kind is Type.KEEPALIVE else forge.reason(kind, "of another connection")
         self._copies.send_foreign(packet, source)
+        self.illegal.note_elsewhere(packets.read(packet), elsewhere=source == STRANGER_ADDRESS)
 
     @property
     def _hush_us(self) -> int:
@@ -159,7 +172,7 @@ class Player(ABC):
         return self._wait_left_us
 
     @abstractmethod
-    def _may_leave(self) -> bool:
+    def may_leave(self) -> bool:
         """Whether the transfer is not complete on either side, so that an end before its time is a failure."""
 
     def _leave(self, how: str) -> None:
@@ -188,8 +201,12 @@ class Player(ABC):
         """The network behaves from here on."""
         self._to_lose = 0
 
+    def concluded(self, case: Case) -> bool:
+        """Whether illegal moves decide how the script ends, which is judged then."""
+        return self.illegal.conclude(case, has_left=self.has_left(), open_=self.may_leave())
+
     def has_left(self) -> bool:
         """Whether the implementation has ended the connection."""
         leaving = (Type.QUIT, Type.ABORT, Type.REFUSED)
-        ours = (seen.packet for seen in self.peer.seen if seen.packet.foreign_port == self.peer.own_port)
+        ours = (seen.packet for seen in self.peer.seen if not self.illegal.is_elsewhere(seen))
         return any(packet.type in leaving for packet in ours) or self.peer.link.status().closed

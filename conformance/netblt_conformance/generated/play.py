@@ -22,7 +22,7 @@ from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Peer
+from netblt_conformance.peer.base import Peer, UnmetError
 
 # An implementation measures how long the tester takes to acknowledge, and repeats its CONTROLs as seldom.
 _PATIENCE_US = 300 * MICROSECONDS_PER_S
@@ -80,6 +80,17 @@ def replay(script: Script, factory: LinkFactory, profile: Profile) -> Played:
     return _run(script, factory, profile, lambda _player: next(moves, None))
 
 
+def replay_in(case: Case, script: Script) -> None:
+    """The same inside a case of a run, with the same ports, unique IDs and data."""
+    case.random = _random_of(script)
+    moves = iter(script.moves)
+    _body(case, script, lambda _player: next(moves, None), [])
+
+
+def _random_of(script: Script) -> random.Random:
+    return random.Random(f"{script.seed} generated  {script.role}")
+
+
 def _not_noted(_move: Move) -> None:
     """Moves are not wanted before the script has ended."""
 
@@ -91,9 +102,11 @@ def invent(
     chance: random.Random,
     seen: Seen,
     note: Callable[[Move], None] = _not_noted,
+    *,
+    illegal: bool = False,
 ) -> Played:
-    """Chooses moves at random. What was done seldom in a situation, as counted in `seen`, is wanted more. `note` gets
-    each move before it is made: the implementation may crash in it."""
+    """Chooses moves at random, illegal ones too where that is wanted. What was done seldom in a situation, as counted
+    in `seen`, is wanted more. `note` gets each move before it is made: the implementation may crash in it."""
     left = chance.randint(*_MOVES)
 
     def choose(player: Player) -> Move | None:
@@ -102,6 +115,8 @@ def invent(
         if left < 0 or player.left or player.has_left():
             return None
         choices = list(player.choices(chance))
+        if illegal:
+            choices += player.illegal_choices(chance)
         state = player.situation()
         weights = [one.weight / (1 + seen[state, one.move.name]) ** 0.5 for one in choices]
         chosen = chance.choices(choices, weights)[0].move
@@ -120,6 +135,7 @@ def _run(script: Script, factory: LinkFactory, profile: Profile, choose: Next) -
     except ImplementationError as fault:
         return Played(script, _crash(fault), [], capture)
     case = Case("generated", (), script.role, "stimulus", link, script.seed, profile)
+    case.random = _random_of(script)
     supported = True
     try:
         case.run(lambda: _body(case, script, choose, done))
@@ -137,6 +153,16 @@ def _crash(fault: ImplementationError) -> Judgement:
 
 def _body(case: Case, script: Script, choose: Next, done: list[Move]) -> None:
     player = _connect(case, script)
+    try:
+        _play(case, player, choose, done)
+        _end(case, player)
+    except UnmetError:
+        if not player.concluded(case):
+            raise
+
+
+def _play(case: Case, player: Player, choose: Next, done: list[Move]) -> None:
+    """All moves until the tester leaves."""
     began_us = player.peer.now_us
     while (move := choose(player)) is not None:
         if player.left:
@@ -146,8 +172,7 @@ def _body(case: Case, script: Script, choose: Next, done: list[Move]) -> None:
             case.note(f"move {len(done)}, {move}")
     if not player.left and case.link.status() in (Status.OPENING, Status.OPEN):
         received = [seen for seen in player.peer.seen if seen.time_us >= began_us]
-        case.expect_signs_of_life(received, began_us, player.peer.now_us, script.own.death_timer_s)
-    _end(case, player)
+        case.expect_signs_of_life(received, began_us, player.peer.now_us, player.script.own.death_timer_s)
 
 
 def _connect(case: Case, script: Script) -> Player:
@@ -175,8 +200,16 @@ def _open(peer: Peer, script: Script) -> None:
 
 
 def _end(case: Case, player: Player) -> None:
-    """From here on the network behaves: an interrupted transfer has failed, any other succeeds."""
+    """From here on the network behaves: an interrupted transfer has failed, any other succeeds, unless illegal packets
+    have ended it."""
     player.settle()
+    if not player.left and player.concluded(case):
+        return
+    _end_legally(case, player)
+    player.illegal.judge_answers(case)
+
+
+def _end_legally(case: Case, player: Player) -> None:
     peer = player.peer
     if player.left == "quit":
         peer.expect_type(Type.QUITACK)

@@ -33,7 +33,7 @@ class ReceivingPlayer(Player):
 
     # ---- what is legal ----
 
-    def _may_leave(self) -> bool:
+    def may_leave(self) -> bool:
         last = self._peer.last_buffer
         return last is None or not self._peer.buffer(last).complete
 

@@ -60,18 +60,24 @@ class Script:
     own: Parameters
     openings_lost: int = 0  # OPENs or RESPONSEs of the tester, or OPENs of the implementation, before one arrives
     moves: tuple[Move, ...] = ()
+    requirements: tuple[str, ...] = ()  # that the implementation violates in it
 
     def with_moves(self, moves: tuple[Move, ...]) -> Script:
         return dataclasses.replace(self, moves=moves)
 
     def text(self, heading: str = "") -> str:
         """TOML. JSON strings are TOML strings."""
-        lines = ["# A generated script: netblt-conformance play FILE", *(f"# {line}" for line in heading.splitlines())]
+        lines = [
+            "# A generated script: netblt-conformance run --script FILE",
+            *(f"# {line}" for line in heading.splitlines()),
+        ]
         lines += [f"layout = {LAYOUT_VERSION}", f"role = {json.dumps(str(self.role))}"]
         lines += [f"seed = {self.seed}", f"length = {self.length}", f"openings_lost = {self.openings_lost}"]
         for name, end in (("iut", self.iut), ("own", self.own)):
             keys = ", ".join(f"{key} = {json.dumps(value)}" for key, value in values(end).items())
             lines.append(f"{name} = {{ {keys} }}")
+        if self.requirements:
+            lines.append(f"requirements = {json.dumps(self.requirements)}")
         moves = "".join(f"    {json.dumps(str(one))},\n" for one in self.moves)
         return "\n".join(lines) + f"\nmoves = [\n{moves}]\n"
 
@@ -172,6 +178,7 @@ class _File(Table):
     iut: _End
     own: _End
     moves: Annotated[Texts, AfterValidator(_moves)]
+    requirements: Texts = ()
 
 
 def load(path: Path) -> Script:
@@ -194,4 +201,5 @@ def _script(file: _File) -> Script:
         own,
         openings_lost=file.openings_lost,
         moves=tuple(move(text) for text in file.moves),
+        requirements=file.requirements,
     )

@@ -43,7 +43,7 @@ class SendingPlayer(Player):
     def peer(self) -> SenderPeer:
         return self._peer
 
-    def _may_leave(self) -> bool:
+    def may_leave(self) -> bool:
         return bool(self._fresh(self._peer.buffer_count - 1))
 
     def _asked(self) -> list[int]:
