@@ -30,7 +30,8 @@ struct side {
 
 /* A packet that waits for the receiving host's processor. */
 struct waiting {
-    netblt_time at; /* it may be looked at from here on */
+    netblt_time at;         /* it may be looked at from here on */
+    netblt_time arrived_at; /* as the kernel notes it */
     size_t length;
     uint8_t *bytes;
 };
@@ -39,8 +40,9 @@ struct host {
     netblt_endpoint *endpoint;
     netblt_path path;
     netblt_time last_deadline;
-    netblt_time wake_at; /* for its timers */
-    bool woken;          /* a packet arrived, or one that waited was looked at */
+    netblt_time wake_at;  /* for its timers */
+    netblt_time known_at; /* the endpoint knows this time: what arrives is not earlier to it (io/driver.c) */
+    bool woken;           /* a packet arrived, or one that waited was looked at */
     struct waiting *inbox;
     size_t head, count, capacity;
     double busy_until;
@@ -317,6 +319,7 @@ static void drain(struct sim *sim, unsigned from)
     static uint8_t packets[NETBLT_PACKET_MAX_BYTES + 1];
     struct host *host = &sim->hosts[from];
     netblt_output output;
+    host->known_at = sim->now;
     while (netblt_output_burst(host->endpoint, packets, sizeof packets, &output, sim->now) > 0)
         for (size_t at = 0; at < output.length; at += output.segment_bytes) {
             size_t left = output.length - at;
@@ -373,7 +376,8 @@ static void arrive(struct sim *sim, unsigned to, const flakeway_released *releas
         sim->socket_drops++;
         return;
     }
-    struct waiting waiting = {.at = looked_at(sim, to), .length = length, .bytes = malloc(length)};
+    struct waiting waiting = {
+        .at = looked_at(sim, to), .arrived_at = sim->now, .length = length, .bytes = malloc(length)};
     memcpy(waiting.bytes, bytes, length);
     push(host, &waiting);
 }
@@ -397,7 +401,9 @@ static void look_into_inbox(struct sim *sim, unsigned i)
         host->woken = true;
         host->head = (host->head + 1) % host->capacity;
         host->count--;
-        netblt_input(host->endpoint, &host->path, first->bytes, first->length, first->length, sim->now);
+        if (first->arrived_at > host->known_at)
+            host->known_at = first->arrived_at;
+        netblt_input(host->endpoint, &host->path, first->bytes, first->length, first->length, host->known_at);
         free(first->bytes);
     }
 }

@@ -5,11 +5,23 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+netblt_time netblt_clock_of(const struct timespec *time)
+{
+    return (netblt_time)time->tv_sec * 1000000u + (netblt_time)time->tv_nsec / 1000u;
+}
+
 netblt_time netblt_clock_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (netblt_time)now.tv_sec * 1000000u + (netblt_time)now.tv_nsec / 1000u;
+    return netblt_clock_of(&now);
+}
+
+netblt_time netblt_clock_wall(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return netblt_clock_of(&now);
 }
 
 void netblt_clock_make_precise(void)

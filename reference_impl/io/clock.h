@@ -4,9 +4,16 @@
 #define NETBLT_IO_CLOCK_H
 
 #include <netblt/types.h>
+#include <time.h>
+
+/* A time of any clock, in microseconds of it. */
+netblt_time netblt_clock_of(const struct timespec *time);
 
 /* Now, in microseconds of CLOCK_MONOTONIC: the clock that the endpoint and the loop's timer share. */
 netblt_time netblt_clock_now(void);
+
+/* Now, in microseconds of CLOCK_REALTIME, which may be set at any moment. */
+netblt_time netblt_clock_wall(void);
 
 /* Sleeps until that moment, or a signal. */
 void netblt_clock_sleep_until(netblt_time until);

@@ -76,6 +76,7 @@ struct netblt_driver {
 
     netblt_time looked_at; /* when the sockets were last read */
     bool unread;           /* fairness left some in them */
+    netblt_time known_at;  /* the endpoint knows this time: what arrives is not earlier to it */
 
     /* How much arrives, see LOAD_PACKETS. */
     netblt_time load_from; /* beginning of the window that is being counted */
@@ -127,9 +128,19 @@ static size_t same_port_bytes(const netblt_arrival *arrival, size_t from)
     return (at < arrival->length ? at : arrival->length) - from;
 }
 
+/* A process that wakes up late finds many packets in its sockets: the endpoint measures when they arrived, not when
+ * they were read. What the kernel noted may be nonsense where the wall clock was set meanwhile. */
+netblt_time netblt_driver_arrived_at(netblt_time noted, netblt_time known, netblt_time now)
+{
+    netblt_time at = noted != 0 && noted < now ? noted : now;
+    return at > known ? at : known;
+}
+
 static void take_in(netblt_driver *driver, const netblt_arrival *arrival, netblt_time now)
 {
     size_t length;
+    netblt_time at = netblt_driver_arrived_at(arrival->at, driver->known_at, now);
+    driver->known_at = at;
     for (size_t from = 0; from < arrival->length; from += length) {
         const uint8_t *packets = arrival->packets + from;
         if (arrival->length - from < NETBLT_HEADER_BYTES)
@@ -137,9 +148,9 @@ static void take_in(netblt_driver *driver, const netblt_arrival *arrival, netblt
         length = same_port_bytes(arrival, from);
         if (!netblt_port_table_admits(&driver->ports, &arrival->path, packets, length, now))
             continue;
-        tap(driver, false, &arrival->path, packets, length, arrival->segment_bytes, now);
+        tap(driver, false, &arrival->path, packets, length, arrival->segment_bytes, at);
         (void)netblt_input(driver->endpoint, &arrival->path, packets, length, arrival->segment_bytes,
-                           now); /* packets that cannot be used are counted there */
+                           at); /* packets that cannot be used are counted there */
     }
 }
 
@@ -449,6 +460,7 @@ void netblt_driver_wait(netblt_driver *driver, netblt_time until)
 {
     netblt_time wake_at = driver->more_to_send ? 0 : wake_time(driver, until);
     netblt_time begun = netblt_clock_now();
+    driver->known_at = begun;
     measure_load(driver, begun);
     follow_sockets(driver);
     driver->unread = false;
@@ -466,6 +478,7 @@ void netblt_driver_wait(netblt_driver *driver, netblt_time until)
 
 void netblt_driver_serve(netblt_driver *driver)
 {
+    driver->known_at = netblt_clock_now();
     catch_up(driver);
     netblt_timeout(driver->endpoint, netblt_clock_now());
     driver->more_to_send = send_packets(driver);

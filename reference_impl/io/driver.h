@@ -37,6 +37,9 @@ void netblt_driver_wait(netblt_driver *driver, netblt_time until);
 /* Whether a wait from `begun` to `wake_at`, which may be NETBLT_TIME_NEVER, that ended at `now` took longer than it
  * should: then timers have expired whose packets still lie in the sockets. */
 bool netblt_driver_was_held_up(netblt_time begun, netblt_time wake_at, netblt_time now);
+/* When a packet arrived that is read `now` and that the kernel got at `noted` (0 = not known), for an endpoint that
+ * knows the time `known` already. */
+netblt_time netblt_driver_arrived_at(netblt_time noted, netblt_time known, netblt_time now);
 /* How long a wait from `begun` sleeps: up to `wake_at`, when the endpoint's next burst or timer is due, or a little
  * less where that burst then starts more exactly. Not where the client wants to be back at `until` by then. */
 netblt_time netblt_driver_asleep_until(netblt_time begun, netblt_time wake_at, netblt_time until);

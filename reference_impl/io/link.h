@@ -69,6 +69,7 @@ typedef struct netblt_arrival {
     const uint8_t *packets; /* valid until the next netblt_link_receive() */
     size_t length;
     size_t segment_bytes;
+    netblt_time at; /* when the kernel got it, not when it was read; 0 = not known */
 } netblt_arrival;
 
 #define NETBLT_LINK_BATCH 64 /* packets for one system call; more gains nothing measurable */

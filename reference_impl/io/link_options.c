@@ -41,6 +41,7 @@ static bool set_ipv6_options(int fd)
 int netblt_link_set_common_options(int fd, enum netblt_family family, netblt_failure *failure)
 {
     netblt_link_enlarge_buffers(fd);
+    (void)set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1); /* without it, packets arrive when they are read */
     if (family == NETBLT_FAMILY_IPV6 ? set_ipv6_options(fd) : set_ipv4_options(fd))
         return 0;
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "cannot set up the socket: %s", strerror(errno));

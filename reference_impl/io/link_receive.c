@@ -4,6 +4,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
+#include "io/clock.h"
 #include "io/inbox.h"
 #include "io/link_state.h"
 
@@ -15,6 +16,7 @@
 struct notes {
     netblt_address destination; /* ours; empty for broadcasts and groups: a transfer has two ends */
     size_t segment_bytes;       /* of a coalesced run; 0 = one packet */
+    netblt_time at;             /* of arrival, by the clock of the wall; 0 = not known */
 };
 
 static void note_ipv4_destination(const struct cmsghdr *item, struct notes *notes)
@@ -41,6 +43,13 @@ static void note_segment(const struct cmsghdr *item, struct notes *notes)
     notes->segment_bytes = bytes > 0 ? (size_t)bytes : 0;
 }
 
+static void note_time(const struct cmsghdr *item, struct notes *notes)
+{
+    struct timespec at;
+    memcpy(&at, CMSG_DATA(item), sizeof at);
+    notes->at = netblt_clock_of(&at);
+}
+
 static struct notes read_notes(struct msghdr *message)
 {
     struct notes notes = {0};
@@ -51,6 +60,8 @@ static struct notes read_notes(struct msghdr *message)
             note_ipv6_destination(item, &notes);
         else if (item->cmsg_level == IPPROTO_UDP && item->cmsg_type == UDP_GRO)
             note_segment(item, &notes);
+        else if (item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_TIMESTAMPNS)
+            note_time(item, &notes);
     return notes;
 }
 
@@ -72,8 +83,21 @@ static bool read_message(const netblt_link *link, enum netblt_family family, uns
         .packets = datagram + skipped,
         .length = length - skipped,
         .segment_bytes = notes.segment_bytes != 0 ? notes.segment_bytes : length - skipped,
+        .at = notes.at,
     };
     return true;
+}
+
+/* The kernel notes the time of the wall, which may be set at any moment: what that makes of an arrival is within the
+ * bounds that the driver sets. */
+static void to_own_clock(netblt_arrival *arrivals, unsigned count)
+{
+    if (count == 0)
+        return;
+    netblt_time wall_ahead = netblt_clock_wall() - netblt_clock_now(); /* modulo 2^64 */
+    for (unsigned k = 0; k < count; k++)
+        if (arrivals[k].at != 0)
+            arrivals[k].at -= wall_ahead;
 }
 
 unsigned netblt_link_receive(netblt_link *link, unsigned i, netblt_arrival arrivals[NETBLT_LINK_BATCH], bool *more)
@@ -92,5 +116,6 @@ unsigned netblt_link_receive(netblt_link *link, unsigned i, netblt_arrival arriv
     for (int k = 0; k < count; k++)
         if (read_message(link, link->sockets[i].family, (unsigned)k, &arrivals[usable]))
             usable++;
+    to_own_clock(arrivals, usable);
     return usable;
 }

@@ -7,6 +7,7 @@
 #include <net/ethernet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "io/link.h"
 #include "io/xdp_ring.h"
@@ -15,8 +16,9 @@
 #define IPV6_HEADER_BYTES 40
 #define UDP_HEADER_BYTES 8
 
-/* Room for IP_PKTINFO or IPV6_PKTINFO, and for UDP_SEGMENT or UDP_GRO beside it. */
-#define LINK_CONTROL_BYTES (CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)))
+/* Room for IP_PKTINFO or IPV6_PKTINFO, and beside it for UDP_SEGMENT or UDP_GRO, and SO_TIMESTAMPNS. */
+#define LINK_CONTROL_BYTES                                                                                             \
+    (CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct timespec)))
 
 /* The socket of one address family. */
 typedef struct netblt_socket {

@@ -38,7 +38,7 @@ size_t nb_reply_queue(struct nb_replies *replies, const netblt_path *path, const
 
 static void refill_allowance(struct nb_replies *replies, netblt_time now)
 {
-    netblt_time earned = (now - replies->allowance_at) / REPLY_INTERVAL_US;
+    netblt_time earned = now > replies->allowance_at ? (now - replies->allowance_at) / REPLY_INTERVAL_US : 0;
     if (replies->allowance + earned >= REPLIES_AT_ONCE) {
         replies->allowance = REPLIES_AT_ONCE;
         replies->allowance_at = now;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "io/clock.h"
 #include "io/link.h"
 
 #ifndef UDP_SEGMENT
@@ -17,6 +18,7 @@
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
+#define CLOCK_ADJUSTED_US 1000
 
 /* ---- the kernel that the link sees
  * ------------------------------------------------------------------------------------ */
@@ -203,6 +205,25 @@ static void a_kernel_without_segmentation_is_never_asked(void)
     end();
 }
 
+/* A receiver that is held up learns when its packets came. A wall clock that is adjusted runs a little fast or slow. */
+static void what_is_read_late_carries_the_time_of_its_arrival(void)
+{
+    netblt_arrival arrivals[NETBLT_LINK_BATCH];
+    bool more;
+    size_t next = 0;
+    begin();
+    netblt_time before = netblt_clock_now();
+    CHECK(send_run(&next) == NETBLT_SENT_ALL);
+    struct pollfd waiting = {.fd = netblt_link_fd(to, 0), .events = POLLIN};
+    CHECK(poll(&waiting, 1, 1000) > 0);
+    netblt_time after = netblt_clock_now();
+    netblt_clock_sleep_until(after + 20 * CLOCK_ADJUSTED_US);
+    CHECK(netblt_link_receive(to, 0, arrivals, &more) > 0);
+    CHECK(arrivals[0].at + CLOCK_ADJUSTED_US >= before);
+    CHECK(arrivals[0].at <= after + CLOCK_ADJUSTED_US);
+    end();
+}
+
 static void a_user_may_want_packets_one_by_one(void)
 {
     begin();
@@ -302,6 +323,7 @@ static void run_all(void)
     RUN(a_run_leaves_in_one_segmented_send);
     RUN(a_device_that_cannot_segment_is_not_asked_again);
     RUN(a_kernel_without_segmentation_is_never_asked);
+    RUN(what_is_read_late_carries_the_time_of_its_arrival);
     RUN(a_user_may_want_packets_one_by_one);
     RUN(segments_that_do_not_fit_the_path_leave_one_by_one_and_smaller_ones_together);
     RUN(a_full_socket_keeps_the_rest_for_later);
