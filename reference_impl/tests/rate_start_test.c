@@ -42,6 +42,27 @@ static void two_bursts_show_a_faster_link(void)
     CHECK(first_offer(12, 15 * MS) >= 0.85 * 0.95 * 1e6 / 12); /* 1 Gb/s */
 }
 
+/* Packets in a row come 120 us apart, so what comes less than was offered comes late from the sender. */
+static void a_late_second_burst_is_no_slower_link(void)
+{
+    CHECK(first_offer(120, 40 * MS) >= 0.85 * 0.95 * 1e6 / 120);
+    struct nb_rate_control rate = begun();
+    arrive(&rate, NB_RATE_FRESH, 48, 120, SECOND);
+    arrive(&rate, NB_RATE_FRESH, BUFFER - 48, 120, SECOND + 40 * MS);
+    CHECK(nb_rate_control_credit(&rate, 1000) > 3);
+}
+
+/* The same, but the round trip shows a queue. */
+static void a_late_second_burst_behind_a_queue_may_be_the_path(void)
+{
+    struct nb_rate_control rate = begun();
+    for (unsigned i = 0; i < 8; i++)
+        nb_rate_control_round_trip(&rate, 150 * MS, SECOND - (8 - i) * 30 * MS);
+    arrive(&rate, NB_RATE_FRESH, 48, 120, SECOND);
+    netblt_time now = arrive(&rate, NB_RATE_FRESH, BUFFER - 48, 120, SECOND + 40 * MS);
+    CHECK(nb_pair_rate(nb_rate_control_offer(&rate, 1, now)) <= 3200);
+}
+
 static void one_buffer_shows_a_slower_link(void)
 {
     double offer = first_offer(1200, 48 * 1200); /* bursts have become one row */
@@ -182,6 +203,8 @@ static void when_a_known_pair_does_not_fit_any_more_nothing_more_is_requested_an
 int main(void)
 {
     RUN(two_bursts_show_a_faster_link);
+    RUN(a_late_second_burst_is_no_slower_link);
+    RUN(a_late_second_burst_behind_a_queue_may_be_the_path);
     RUN(one_buffer_shows_a_slower_link);
     RUN(a_row_as_fast_as_the_offer_shows_little);
     RUN(a_packet_that_the_network_delays_makes_no_train_longer);

@@ -101,7 +101,8 @@ static bool negotiated_pair_fits(const struct nb_rate_auto *rate)
     struct nb_rate_result result;
     return rate->window.sent >= rate->buffer_packets && nb_rate_window_result(&rate->window, &result) &&
            result.lost <= NB_RATE_CHANCE_MAX * rate->window.sent &&
-           result.sent_rate >= NB_RATE_NEARLY_ALL * rate->epochs.in_force.rate;
+           (result.sent_rate >= NB_RATE_NEARLY_ALL * rate->epochs.in_force.rate ||
+            nb_rate_sender_was_late(rate, &result));
 }
 
 /* The negotiated pair may be far too fast: one buffer is at stake before the first OK. Of a pair that is known so much

@@ -98,6 +98,13 @@ bool nb_rate_path_is_long(const struct nb_rate_auto *rate)
     return rate->round_trip_us > NB_RATE_LONG_US;
 }
 
+bool nb_rate_sender_was_late(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
+{
+    double trains = nb_rate_trains_rough_rate(&rate->trains);
+    return trains >= rate->epochs.in_force.rate && result->lost <= NB_RATE_LOSS_MARGIN * result->packets &&
+           !nb_rate_path_is_near(rate) && !nb_rate_a_queue_stands(rate);
+}
+
 double nb_rate_shown_on_long_path(const struct nb_rate_auto *rate, double from)
 {
     double shown = NB_RATE_TRAIN_SHARE * nb_rate_trains_rate(&rate->trains);

@@ -44,7 +44,7 @@ static bool start_met_the_limit(struct nb_rate_auto *rate, const struct nb_rate_
         nb_rate_set_base(rate, NB_RATE_BELOW_CAPACITY * nb_rate_carried(rate, result), "start: loss beyond chance");
         return true;
     }
-    bool less = result->sent_rate < NB_RATE_NEARLY_ALL * offered;
+    bool less = result->sent_rate < NB_RATE_NEARLY_ALL * offered && !nb_rate_sender_was_late(rate, result);
     bool again = less && rate->doubted;
     bool confirmed = less && trains_confirm_less(rate, result);
     if (queue || confirmed || (again && !path_is_short(rate) && nb_rate_path_is_the_limit(rate))) {
