@@ -20,6 +20,7 @@ from .processes import BenchError, Program, run
 A, B = "10.99.0.1", "10.99.0.2"
 MTU_BYTES = 1500
 SENDER_CPU, RECEIVER_CPU = 0, 1
+RELAY_PRIORITY, END_PRIORITY = 2, 1  # real-time; the line does not wait for the hosts
 ETHERNET_HEADER_BYTES = 14
 TCP_WINDOW_MAX_BYTES = 64 << 20  # more than any path of the benchmark holds: TCP shall not be limited by memory
 HOLD_S = 24 * 3600
@@ -95,10 +96,12 @@ class Lab:
         self._address(self.b, B)
         return self
 
-    def program(self, argv: list[str], *, sends: bool, pinned: bool = True, stdin: str = "/dev/null") -> Program:
+    def program(self, argv: list[str], *, sends: bool, pinned: bool = True, stdin: str = "/dev/null",
+                priority: int = 0) -> Program:  # fmt: skip
         """Starts a program on the sending or the receiving host."""
         cpu = (SENDER_CPU if sends else RECEIVER_CPU) if pinned else None
-        return self._stack.enter_context(Program(argv, namespace=self.a if sends else self.b, cpu=cpu, stdin=stdin))
+        namespace = self.a if sends else self.b
+        return self._stack.enter_context(Program(argv, namespace=namespace, cpu=cpu, stdin=stdin, priority=priority))
 
 
 class PathLab(Lab):
@@ -135,8 +138,9 @@ class PathLab(Lab):
 
     def _start(self, argv: list[str | Path]) -> Program:
         """Real-time priority keeps delays exact on a busy machine; where that is not allowed, without."""
-        for realtime in (True, False):
-            relay = self._stack.enter_context(Program(argv, namespace=self.middle, realtime=realtime))
+        for priority in (RELAY_PRIORITY, 0):
+            relay = self._stack.enter_context(Program(argv, namespace=self.middle, priority=priority))
+            self.end_priority = min(priority, END_PRIORITY)
             until = time.monotonic() + 5
             while time.monotonic() < until and relay.running():
                 if "flakeway: ready" in relay.peek():

@@ -45,14 +45,14 @@ class Program:
     """A running child. Its output goes to files, so that it never waits for a reader."""
 
     def __init__(self, argv: Sequence[str | Path], *, namespace: int | None = None, cpu: int | None = None,
-                 realtime: bool = False, stdin: str = "/dev/null") -> None:  # fmt: skip
+                 priority: int = 0, stdin: str = "/dev/null") -> None:  # fmt: skip
         words = ["setpriv", "--pdeathsig", "KILL"]
         if namespace is not None:
             words += ["nsenter", f"--net=/proc/{namespace}/ns/net"]
         if cpu is not None and cpu in os.sched_getaffinity(0):
             words += ["taskset", "-c", str(cpu)]
-        if realtime:
-            words += ["chrt", "-f", "2"]
+        if priority > 0:  # real-time
+            words += ["chrt", "-f", str(priority)]
         self.name = Path(argv[0]).name
         self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         with Path(stdin).open("rb") as source:

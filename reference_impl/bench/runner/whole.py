@@ -93,7 +93,7 @@ def _first_packet_s(lab: PathLab, before: int, sender: Program) -> float:
 
 def _started(lab: PathLab, build: Build, peer: Peer, line: Line) -> Program:
     lab.keep_neighbours()
-    receiver = lab.program(peer.receiver(build, line), sends=False, pinned=False)
+    receiver = lab.program(peer.receiver(build, line), sends=False, pinned=False, priority=lab.end_priority)
     wait_until_open(receiver, peer.table, peer.port)
     return receiver
 
@@ -104,7 +104,8 @@ def perf_completion(build: Build, peer: Perf, line: Line, seed: int, size: int) 
     with PathLab(build.flakeway, line, seed, peer.traffic) as lab:
         receiver = _started(lab, build, peer, line)
         before = lab.wire_bytes()
-        sender = lab.program([*peer.sender(build, line, 0)[:-1], str(size)], sends=True, pinned=False)
+        sender = lab.program([*peer.sender(build, line, 0)[:-1], str(size)],
+                             sends=True, pinned=False, priority=lab.end_priority)  # fmt: skip
         began = _first_packet_s(lab, before, sender)
         sent = sender.wait(limit_s)
         if sent is None:
@@ -125,7 +126,7 @@ def completion(build: Build, peer: Peer, line: Line, seed: int) -> Completion:
     with PathLab(build.flakeway, line, seed, peer.traffic) as lab:
         receiver = _started(lab, build, peer, line)
         before = lab.wire_bytes()
-        sender = lab.program(peer.sender(build, line, limit_s), sends=True, pinned=False)
+        sender = lab.program(peer.sender(build, line, limit_s), sends=True, pinned=False, priority=lab.end_priority)
         began = _first_packet_s(lab, before, sender)
         while monotonic_s() < began + limit_s and sender.running() and lab.wire_bytes() - before < enough:
             time.sleep(0.02)
