@@ -116,6 +116,10 @@ def paths(_given: argparse.Namespace) -> list[Command]:
     return [[program, "--seeds", "3"], [program, "--whole", "--seeds", "3"]]
 
 
+def wheel(_given: argparse.Namespace) -> list[Command]:
+    return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "wheel.py")]]
+
+
 def two_captures(given: argparse.Namespace) -> list[Command]:
     program = ROOT / "conformance" / "nightly" / "two_captures.py"
     return [[str(VENV / "python"), str(program), "1000", "--seed", str(given.first_seed)]]
@@ -210,6 +214,8 @@ JOBS = [
         3 * HOUR_S, wire_repeated, keep_going=True),
     Job("two-captures", "captures of both ends of 1000 transfers, paired, beside what the flakeway did", HOUR_S,
         two_captures),
+    Job("wheel", "the Python wheel: two equal builds, installed and used without compiler and repository", HOUR_S,
+        wheel),
     Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",
         2 * HOUR_S, broken_programs),
     Job("generated", "generated peers, with and without illegal moves, for an hour and against every legal variant",

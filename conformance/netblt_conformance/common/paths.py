@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the parts of the project lie. NETBLT_ROOT and NETBLT_BUILD override what is found beside the package."""
+"""Where the parts of the project lie: in its repository, or in the installed package, which has copies of what it needs
+(tools/wheel.py). NETBLT_ROOT and NETBLT_BUILD override what is found."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+INSTALLED = "installed"  # the folder of a package that was installed, in the form of the repository
+
 
 def root() -> Path:
     """The project's top folder."""
-    override = os.environ.get("NETBLT_ROOT")
-    return Path(override).resolve() if override else Path(__file__).resolve().parents[3]
+    if override := os.environ.get("NETBLT_ROOT"):
+        return Path(override).resolve()
+    package = Path(__file__).resolve().parents[1]
+    repository = package.parents[1]
+    return package / INSTALLED if (package / INSTALLED).is_dir() else repository
 
 
 def build() -> Path:

@@ -23,10 +23,10 @@ from pathlib import Path
 
 import cffi
 
-CONFORMANCE = Path(__file__).resolve().parents[2]
-REPOSITORY = CONFORMANCE.parent
-FLAKEWAY = CONFORMANCE / "flakeway"
-SIM = CONFORMANCE / "sim"
+from netblt_conformance.common import paths
+
+FLAKEWAY = paths.root() / "conformance" / "flakeway"
+SIM = paths.sim_sources()
 
 _SOURCES = [
     # The engine: all but the relay, which is a program around it.
@@ -59,7 +59,7 @@ class BuildError(Exception):
 
 def build_directory() -> Path:
     """Where built things lie: $NETBLT_BUILD, else build/ in the source tree."""
-    return Path(os.environ.get("NETBLT_BUILD") or REPOSITORY / "build")
+    return paths.build()
 
 
 def module_path(directory: Path | None = None) -> Path:
