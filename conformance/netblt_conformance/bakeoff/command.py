@@ -112,13 +112,17 @@ def command_bakeoff(options: argparse.Namespace) -> int:
     with Tshark() as tshark:
         playing = runner.Runner({one.implementation: one for one in read}, TRANSFER, folder, tshark)
         jobs = options.jobs or JOBS_FOR_EACH_PROCESSOR * len(os.sched_getaffinity(0))
+        complete = True
         try:
-            outcomes = playing.run(wanted, jobs, counting.count)
+            playing.run(wanted, jobs, counting.count)
+        except KeyboardInterrupt:
+            complete = False
         finally:
             counting.clear()
+    outcomes = [playing.found[meeting] for meeting in wanted if meeting in playing.found]
     cards = scorecard.cards(implementations, outcomes)
-    status = exit_code(outcomes)
-    found = document.document(read, outcomes, cards, TRANSFER, seed=options.seed, status=status)
+    status = exit_code(outcomes) if complete else ExitCode.COULD_NOT_RUN
+    found = document.document(read, outcomes, cards, TRANSFER, seed=options.seed, status=status, complete=complete)
     where = options.json or str(folder / JSON_NAME)
     shown = deliver(json.dumps(found, indent=2, ensure_ascii=False) + "\n", where)
     page.write(
@@ -126,6 +130,8 @@ def command_bakeoff(options: argparse.Namespace) -> int:
     )
     words = text.summary(outcomes) if options.quiet else text.report(implementations, outcomes, cards)
     print(words.rstrip("\n"), file=sys.stderr if shown else sys.stdout)
+    if not complete:
+        print(f"interrupted: {len(outcomes)} of {len(wanted)} meetings were played", file=sys.stderr)
     print(f"page: {folder / PAGE_NAME}", file=sys.stderr if shown else sys.stdout)
     return status
 

@@ -25,12 +25,14 @@ def document(
     *,
     seed: int,
     status: ExitCode,
+    complete: bool = True,
 ) -> dict[str, Any]:
     paths = {outcome.meeting.path.name: outcome.meeting.path for outcome in outcomes}
     return {
         "layout": LAYOUT,
         "suite": f"netblt-conformance {__version__}",
         "exit_code": int(status),
+        "complete": complete,
         "seed": seed,
         "transfer": {"data_bytes": transfer.data_bytes, "buffers": transfer.buffers, **_sizes(transfer)},
         "paths": [{"name": path.name, "summary": path.summary, "rules": list(path.rules)} for path in paths.values()],

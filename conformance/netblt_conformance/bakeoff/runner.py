@@ -43,10 +43,11 @@ class Runner:
         self.transfer = transfer
         self.folder = folder
         self.tshark = tshark
+        self.found: dict[Meeting, Outcome] = {}  # what is known so far, also when the bakeoff is interrupted
 
     def run(self, meetings: Sequence[Meeting], jobs: int, progress: Progress) -> list[Outcome]:
         """The outcomes in the order of the meetings. Those that are unsupported are not played."""
-        found: dict[Meeting, Outcome] = {}
+        found = self.found
         wanted = []
         for meeting in meetings:
             why = why_not(meeting, self.contestants)
@@ -55,11 +56,11 @@ class Runner:
                 progress(found[meeting])
             else:
                 wanted.append(meeting)
-        self._play(wanted, jobs, found, progress)
+        self._play(wanted, jobs, progress)
         return [found[meeting] for meeting in meetings]
 
-    def _play(self, meetings: Sequence[Meeting], jobs: int, found: dict[Meeting, Outcome], progress: Progress) -> None:
-        doubtful = []
+    def _play(self, meetings: Sequence[Meeting], jobs: int, progress: Progress) -> None:
+        found, doubtful = self.found, []
 
         def keep(one: Outcome) -> None:
             found[one.meeting] = one
