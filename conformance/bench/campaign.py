@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How campaigns scale and what they cost beside the pools of `run` and `generate`: the same schedules and scripts by a
 pool with one job, by a campaign with one worker, and by one with two. They take turns; a ratio is the median of the
-ratios of one round. Start and end of the workers are measured apart.
+ratios of one round. The start and the end of workers, some seconds, are measured apart: the pace of a campaign is that
+after its first blocks.
 
 Wall-clock figures need an idle machine with two cores. Processor time needs none: pool and campaign do the same work,
 so their ratio of processor time is the overhead, and two workers scale as far as they need no more of it than one.
@@ -12,13 +13,14 @@ Usage: campaign.py [--rounds N] [--schedules N] [--scripts N] [--block N]"""
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,8 +29,7 @@ from netblt_conformance.campaign import description, kind, prepared
 from netblt_conformance.campaign.cluster import Where, connected
 from netblt_conformance.campaign.folder import Folder
 from netblt_conformance.campaign.kind import Subject
-from netblt_conformance.campaign.questions import Results
-from netblt_conformance.campaign.run import Run
+from netblt_conformance.campaign.run import Progress, Run
 from netblt_conformance.common import paths
 from netblt_conformance.common.model import ALL_ROLES
 from netblt_conformance.generated.campaign import Campaign, blocks
@@ -73,7 +74,8 @@ class Figures:
     def ratio(self, one: str, other: str, what: str) -> float:
         """The median over the rounds."""
         pairs = zip(self.turns[one], self.turns[other], strict=True)
-        return statistics.median(getattr(a, what) / getattr(b, what) for a, b in pairs)
+        ratios: list[float] = [getattr(a, what) / getattr(b, what) for a, b in pairs]
+        return statistics.median(ratios)
 
 
 def write(folder: Path, name: str, units: int, block: int) -> Path:
@@ -127,15 +129,47 @@ def pool_of_scripts(units: int, _block: int) -> Turn:
 # ---- campaigns ----
 
 
+def tree_cpu_s() -> float:
+    """Processor time of this process and of all below it."""
+    ticks, level, total = os.sysconf("SC_CLK_TCK"), [os.getpid()], processor_s()
+    stats = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            stats[int(file.parent.name)] = file.read_text().rpartition(")")[2].split()
+    while level:
+        level = [pid for pid, words in stats.items() if int(words[1]) in level]
+        total += sum(sum(map(int, stats[pid][11:15])) for pid in level) / ticks
+    return total
+
+
+@dataclass(slots=True)
+class Marks:
+    """When so many units had ended: the first mark is after the start of the runners, the last is the end."""
+
+    first: int
+    marks: list[tuple[int, float, float]] = field(default_factory=list)
+
+    def show(self, progress: Progress) -> None:
+        done = progress.done
+        if (not self.marks and done >= self.first) or done == progress.units:
+            self.marks.append((done, time.monotonic(), tree_cpu_s()))
+
+    def turn(self, units: int) -> Turn:
+        """As if all units had run at the pace between the marks."""
+        (begin, began_s, began_cpu_s), (end, ended_s, ended_cpu_s) = self.marks[0], self.marks[-1]
+        share = units / (end - begin)
+        return Turn((ended_s - began_s) * share, (ended_cpu_s - began_cpu_s) * share)
+
+
 def campaign(file: Path, workers: int, output: Path) -> Turn:
-    """Its processor time is that of the blocks, the command's own work, and what Dask's workers use."""
+    """Its processor time is that of all processes: those of the units, Dask's workers, and the command itself."""
     state, subject = prepared.prepare(description.read(file), str(file))
-    folder, turn, whole = Folder(output), Turn(), Turn()
+    folder, whole, marks = Folder(output), Turn(), Marks(state.block * workers)
     folder.create(state, subject)
-    with timed(whole), connected(Where(workers)) as client, timed(turn):
-        Run(folder, state, Where(workers), client, nothing).run()
+    with timed(whole), connected(Where(workers)) as client:
+        Run(folder, state, Where(workers), client, marks.show).run()
+    turn = marks.turn(state.units)
     turn.ends_s = whole.wall_s - turn.wall_s
-    turn.cpu_s = float(Results(folder).ask("select sum(cpu_s) from blocks").rows[0][0])
     return turn
 
 
@@ -145,12 +179,8 @@ def measure(name: str, units: int, block: int, rounds: int, pool: Callable[[int,
         folder = Path(temporary)
         file = write(folder, name, units, block)
         for turn in range(rounds):
-            for label, run in (
-                ("pool", lambda: pool(units, block)),
-                ("one", lambda: campaign(file, 1, folder / f"{turn}.1")),  # noqa: B023
-                ("two", lambda: campaign(file, 2, folder / f"{turn}.2")),  # noqa: B023
-            ):
-                took = run()
+            for label, workers in (("pool", 0), ("one", 1), ("two", 2)):
+                took = campaign(file, workers, folder / f"{turn}.{workers}") if workers else pool(units, block)
                 figures.turns.setdefault(label, []).append(took)
                 print(
                     f"{name} {turn + 1} {label:<4}: {took.wall_s:6.2f} s, {took.cpu_s:6.2f} s of processor time"
@@ -178,11 +208,11 @@ def report(name: str, units: int, figures: Figures) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("rounds", 3), ("schedules", 40_000), ("scripts", 2_000), ("block", 4_000)):
+    for name, default in (("rounds", 3), ("schedules", 40_000), ("scripts", 2_000), ("block", 2_000)):
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"default: {default}")
     given = parser.parse_args()
     sweep = measure("sweep", given.schedules, given.block, given.rounds, pool_of_schedules)
-    scripts = measure("generated", given.scripts, max(100, given.scripts // 10), given.rounds, pool_of_scripts)
+    scripts = measure("generated", given.scripts, max(100, given.scripts // 2_000 * 100), given.rounds, pool_of_scripts)
     good = [report("sweep", given.schedules, sweep), report("generated", given.scripts, scripts)]
     return 0 if all(good) else 1
 

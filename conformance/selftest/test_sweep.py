@@ -75,6 +75,12 @@ def test_an_end_may_give_up_when_the_network_loses_every_end_of_a_transfer(built
     assert "the network lost too much" in found.seen
 
 
+def test_a_packet_that_is_held_for_a_next_one_that_never_comes_is_lost(built_library: Path) -> None:
+    """Two packets are dropped, three others wait in the flakeway for ever."""
+    rules = ("drop a>b nth=1", "swap b>a nth=2", "swap b>a nth=3", "drop b>a nth=4", "swap b>a nth=5")
+    assert run_one(built_library, ROLES_BY_NAME["passive-receiver"], rules).verdict is Verdict.INCONC
+
+
 def run_one(library: Path, role: Role, rules: faults.Schedule) -> Ran:
     from netblt_conformance.simlib import IutLibrary
 

@@ -15,6 +15,19 @@ from netblt_conformance.campaign.errors import CampaignError, library
 LOOPBACK = "127.0.0.1"
 # A block whose worker dies is given to another one so many times, before it counts as one attempt that failed.
 DEATHS = 9
+# Dask looks at itself 100 times a second (profile, memory, load), which costs more than to run blocks. Local workers
+# are short of nothing that it would find.
+LOCAL = {
+    "distributed.scheduler.allowed-failures": DEATHS,
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.scheduler.work-stealing-interval": "1s",
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "10s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.cycle": "10s",
+}
 CONNECT_S = 15.0
 WORKERS_S = 60.0
 _TLS = "tls://"
@@ -48,7 +61,7 @@ def connected(where: Where) -> Iterator[Any]:
     distributed, dask = library("distributed"), library("dask")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what happens to workers is shown as progress
     if where.local:
-        with dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}), _local(distributed, where) as client:
+        with dask.config.set(LOCAL), _local(distributed, where) as client:
             yield client
         return
     try:
@@ -91,7 +104,7 @@ def _local(distributed: Any, where: Where) -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             host=LOOPBACK,
-            dashboard_address=None,
+            dashboard_address=f"{LOOPBACK}:0",  # any port that is free
             silence_logs=logging.CRITICAL,
             memory_limit=0,
         ) as cluster,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,16 @@ class Run:
 
     def run(self) -> Progress:
         """CampaignError when it cannot go on; what was stored stays."""
+        try:
+            return self._run()
+        except (OSError, CancelledError, TimeoutError) as error:  # Dask's own errors are of these kinds
+            raise CampaignError(f"{self._lost}: {error}") from None
+
+    @property
+    def _lost(self) -> str:
+        return f"the connection to the scheduler {self._where.scheduler} is lost".replace("  ", " ")
+
+    def _run(self) -> Progress:
         self._deliver()
         self._check_workers()
         self._show(self.progress)
@@ -116,11 +127,11 @@ class Run:
     def _take(self, future: Any, block: int) -> bool:
         """Stores the result of a block. True: it has to run once more."""
         if future.status == "finished":
-            self._folder.store(block, future.result())
+            self._store(block, future.result())
             self.progress.done += len(self._state.range_of(block))
             return False
         if future.status != "error":
-            raise CampaignError(f"the connection to the scheduler {self._where.scheduler} is lost")
+            raise CampaignError(self._lost)
         error = future.exception()
         if isinstance(error, MismatchError):
             raise CampaignError(_refused([str(error)]))
@@ -131,6 +142,12 @@ class Run:
             self.progress.given_up[block] = str(error)
             return False
         return True
+
+    def _store(self, block: int, content: bytes) -> None:
+        try:
+            self._folder.store(block, content)
+        except OSError as error:
+            raise CampaignError(f"{self._folder.path}: a block cannot be stored: {error.strerror}") from None
 
 
 def _refused(different: list[str]) -> str:
