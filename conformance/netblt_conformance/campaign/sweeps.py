@@ -166,13 +166,16 @@ class Sweeps(Kind):
         found = self._findings(job)
         for merged in captures(job):
             merged.unlink()
+        name = f"{job.transfer.name} {job.role}"
         for index, unit in enumerate(units):
-            row = _row(job, unit, index, failed.get(index), found.get(index, []))
-            if index in measured:
-                row.measures.update(measured[index])
-            elif row.verdict is Verdict.PASS:  # neither did it run to its end nor was it what broke
-                row = Row(unit, row.name, Verdict.NA, NOT_RUN)
-            yield row
+            if index in failed or index in found:
+                row = _row(job, unit, index, failed.get(index), found.get(index, []))
+                row.measures.update(measured.get(index, {}))
+                yield row
+            elif index in measured:  # it ran to its end
+                yield Row(unit, name, measures=measured[index])
+            else:
+                yield Row(unit, name, Verdict.NA, NOT_RUN)
 
     def _findings(self, job: Job) -> Findings:
         found: Findings = {}
@@ -202,8 +205,6 @@ def _row(job: Job, unit: int, index: int, outcome: Outcome | None, findings: lis
     if suite:
         verdict, cause = Verdict.ERROR, Cause.SUITE
         reasons += [f"the reference endpoint: {requirement} is violated (dissector)" for requirement in suite]
-    if verdict is Verdict.PASS:
-        return Row(unit, name)
     reason = "; ".join(reasons)
     file = ScheduleFile(job.transfer, job.role, job.seed, job.schedules[index], verdict.label, reason)
     return Row(unit, name, verdict, reason, cause, " ".join(faulty), file.text())
