@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 disturb: Any = nightly_script("campaign")
 FAULTY_SOURCE = Path(__file__).with_name("test_suite_faulty_iut.c")
+SCRIPTS = 25  # the first ones of a block
 PLAN = disturb.Plan(units=2_000, block=100, workers=2, kills=1, dissector=False)
 
 
@@ -158,7 +159,7 @@ def test_ctrl_c_leaves_a_folder_that_can_be_resumed(finished: Path, tmp_path: Pa
     assert disturb.alive(started) == []
     assert 2 <= disturb.blocks(output) < PLAN.units // PLAN.block
 
-    process = disturb.start("resume", str(output), "--workers", "2")
+    process = disturb.start("resume", str(output), "--workers", "1")
     assert disturb.ended(process)[0] == 0
     assert disturb.content(output) == disturb.content(finished)
 
@@ -380,14 +381,14 @@ def test_a_unit_of_an_experiment_is_a_run_with_one_seed(tmp_path: Path, built_li
 
 
 def test_scripts_of_a_campaign_are_those_of_the_command_generate(tmp_path: Path, built_library: Path) -> None:
-    """The last of a block: what it does depends on all scripts of the block before it."""
+    """What a script does depends on those before it in its block."""
     del built_library
     text = 'layout = 1\nkind = "generated"\nseed = 5\nunits = 100\n[parameters]\ndissector = false\n'
-    found = rows(tmp_path, text, range(100))
+    found = rows(tmp_path, text, range(SCRIPTS))
     assert {row.verdict for row in found} <= {Verdict.PASS, Verdict.NA}
-    block = Block(range(100), tmp_path / "block")
+    block = Block(range(SCRIPTS), tmp_path / "block")
     Pool(Campaign(SimLinkFactory(paths.iut_library()), ALL_ROLES, 5, dissector=False), 1, no, no, no).run(iter([block]))
-    assert [row.measures["moves"] for row in found] == [block.moves[number] for number in range(100)]
+    assert [row.measures["moves"] for row in found] == [block.moves[number] for number in range(SCRIPTS)]
 
 
 def no(_what: object) -> None:
