@@ -65,7 +65,7 @@ static int connect_step(session *all, step *one)
         write_name(one, &params, &all->failure) != 0)
         return -1;
     args.options = transfer_options(&one->work);
-    args.options.rate_is_known = known != NULL && !known->is_least;
+    args.options.rate_is_known = parameters_are_known(&all->net, known, &params);
     return station_connect(&all->net, &args, &one->work.connection);
 }
 

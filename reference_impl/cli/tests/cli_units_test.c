@@ -459,6 +459,45 @@ static void a_file_is_looked_at_without_being_opened(void)
     remove_tree(directory, root);
 }
 
+/* ---- known paths ---------------------------------------------------------------------------------------------- */
+
+static double bps_of(path_bursts bursts)
+{
+    return 8e3 * bursts.size * 1500 / bursts.interval_ms;
+}
+
+static void a_known_path_is_begun_below_what_it_carried(void)
+{
+    const known_path fast = {.bits_per_second = 1e9}, slow = {.bits_per_second = 1e6}, brief = {1e6, 0.1, true};
+    double usual = bps_of(path_sizes_first_bursts);
+    path_bursts bursts = path_sizes_known_bursts(&fast, NETBLT_SENDER, 1500);
+    CHECK(bps_of(bursts) > 0.43 * 1e9 && bps_of(bursts) <= 0.45 * 1e9);
+    CHECK(path_sizes_carries(&fast, bursts, 1500));
+    bursts = path_sizes_known_bursts(&slow, NETBLT_SENDER, 1500);
+    CHECK(bps_of(bursts) > 0.6 * 1e6 && bps_of(bursts) <= 0.75 * 1e6);
+    CHECK(bursts.size <= 8); /* a queue of 100 ms holds no more */
+    bursts = path_sizes_known_bursts(&brief, NETBLT_SENDER, 1500);
+    CHECK(bps_of(bursts) >= usual && bps_of(bursts) <= usual);
+    CHECK(!path_sizes_carries(&brief, bursts, 1500));
+    for (double rate = 1e4; rate < 1e11; rate *= 1.5) {
+        const known_path any = {.bits_per_second = rate};
+        bursts = path_sizes_known_bursts(&any, NETBLT_RECEIVER, 1500);
+        CHECK(bps_of(bursts) <= 0.7501 * rate);
+        CHECK(bursts.size >= 1 && bursts.interval_ms >= 1);
+    }
+}
+
+static void a_known_path_never_has_less_outstanding_and_larger_buffers_where_it_is_long(void)
+{
+    const known_path slow = {.bits_per_second = 1e6, .round_trip_s = 0.1};
+    const known_path large = {.bits_per_second = 1e9, .round_trip_s = 0.6};
+    path_buffers usual = path_sizes_buffers(&path_sizes_assumed, 1456);
+    path_buffers same = path_sizes_known_buffers(&slow, 0, 1456);
+    CHECK_EQUAL(same.buffer_size, usual.buffer_size);
+    CHECK_EQUAL(same.max_buffers, usual.max_buffers);
+    CHECK(path_sizes_known_buffers(&large, 0, 1456).buffer_size > 4 * usual.buffer_size);
+}
+
 /* ---- announced sizes ------------------------------------------------------------------------------------------ */
 
 static void two_buffers_are_lent_beyond_the_announced_end(void)
@@ -497,6 +536,8 @@ int main(void)
     a_fixed_pair_stays_as_it_is();
     a_tally_counts_each_key_by_itself();
     a_file_is_looked_at_without_being_opened();
+    RUN(a_known_path_is_begun_below_what_it_carried);
+    RUN(a_known_path_never_has_less_outstanding_and_larger_buffers_where_it_is_long);
     RUN(two_buffers_are_lent_beyond_the_announced_end);
     return 0;
 }

@@ -184,6 +184,12 @@ int parameters_propose(const options *given, const station *net, const known_pat
     return 0;
 }
 
+bool parameters_are_known(const station *net, const known_path *known, const netblt_params *params)
+{
+    path_bursts bursts = {.size = params->burst_size, .interval_ms = params->burst_interval_ms};
+    return known != NULL && path_sizes_carries(known, bursts, packet_on_wire_bytes(params, overhead_to_peer(net)));
+}
+
 /* ---- restricting ---------------------------------------------------------------------------------------------- */
 
 static uint64_t lower(uint64_t a, uint64_t b)

@@ -14,6 +14,9 @@
 int parameters_propose(const options *given, const station *net, const known_path *known, uint64_t transfer_size,
                        netblt_params *params, netblt_failure *failure);
 
+/* Whether the path has carried more than the bursts of that proposal: netblt_options.rate_is_known. */
+bool parameters_are_known(const station *net, const known_path *known, const netblt_params *params);
+
 /* What this passive end can do as `role`: *limits comes with the peer's proposal and leaves more restrictive where the
  * user, the route or memory want it so. `transfer_size` counts when we send. */
 void parameters_limit(const options *given, enum netblt_role role, const netblt_path *path, uint64_t transfer_size,

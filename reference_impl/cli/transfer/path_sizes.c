@@ -147,6 +147,12 @@ path_bursts path_sizes_known_bursts(const known_path *path, enum netblt_role rol
     return (path_bursts){.size = (uint16_t)packets, .interval_ms = (uint16_t)interval_ms};
 }
 
+bool path_sizes_carries(const known_path *path, path_bursts bursts, uint32_t wire_bytes)
+{
+    double begins_with = 8e3 * bursts.size * wire_bytes / bursts.interval_ms;
+    return bursts.interval_ms != 0 && begins_with <= KNOWN_SLOW_START_SHARE * path->bits_per_second;
+}
+
 path_buffers path_sizes_known_buffers(const known_path *path, uint64_t transfer_bytes, uint16_t packet_size)
 {
     path_hint known = {.bits_per_second = path->bits_per_second, .round_trip_s = path->round_trip_s};

@@ -46,6 +46,8 @@ extern const path_bursts path_sizes_first_bursts;
  * may have become slower. One that was measured too briefly is not begun more slowly than one that is not known.
  * `role`: of the end that opens. */
 path_bursts path_sizes_known_bursts(const known_path *path, enum netblt_role role, uint32_t wire_bytes);
+/* Whether the path has carried enough more than `bursts` that they need not be tried with one buffer first. */
+bool path_sizes_carries(const known_path *path, path_bursts bursts, uint32_t wire_bytes);
 /* Buffers for such a path and a transfer of so many bytes (0 = not known). Never fewer bytes are outstanding than on a
  * path that is not known: it may have become faster. */
 path_buffers path_sizes_known_buffers(const known_path *path, uint64_t transfer_bytes, uint16_t packet_size);
