@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from selftest.netblt_command_helpers import DONE, FAILED, INTERRUPTED, make_file, needs_root
+from selftest.netblt_command_helpers import DONE, FAILED, INTERRUPTED, UNREACHABLE, make_file, needs_root
 from selftest.netblt_command_lab import Lab, Process
 from selftest.netblt_tree_helpers import (
     PIECE,
@@ -246,3 +246,19 @@ def test_retry_goes_on_after_the_link_was_down(udp_lab: Lab, tmp_path: Path, act
     assert target.read_bytes() == source.read_bytes()
     assert sender.report["resumed"] is True
     assert sender.report["bytes"] < SIZE + LOST_MAX
+
+
+@needs_root
+def test_retry_waits_for_a_route_to_the_peer(udp_lab: Lab, tmp_path: Path) -> None:
+    """A host that has just started has no route yet, and no name server."""
+    source, target, far_away = make_file(tmp_path / "source", 20_000), tmp_path / "target", "10.8.0.2"
+    udp_lab.there.ip("address", "add", f"{far_away}/32", "dev", udp_lab.there.interface)
+    udp_lab.wait_for_peer(udp_lab.there, "recv", target)
+    hopeless = udp_lab.start(udp_lab.here, "send", source, far_away)
+    assert hopeless.wait() == UNREACHABLE
+    client = udp_lab.start(udp_lab.here, "send", source, far_away, "--retry", "60")
+    client.wait_until(lambda: "no way to reach" in client.errors, "it has no route")
+    assert "trying again" in client.errors
+    udp_lab.here.ip("route", "add", far_away, "dev", udp_lab.here.interface)
+    assert client.wait() == DONE, client.errors
+    assert target.read_bytes() == source.read_bytes()

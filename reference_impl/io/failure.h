@@ -9,6 +9,7 @@
 enum netblt_failure_kind {
     NETBLT_FAILURE_NONE = 0,
     NETBLT_FAILURE_LOCAL,       /* usage, files, permissions, ports of this host */
+    NETBLT_FAILURE_NAMES,       /* local, too: names cannot be looked up at the moment */
     NETBLT_FAILURE_UNREACHABLE, /* the network cannot take us to the peer */
     NETBLT_FAILURE_UNSUPPORTED, /* this build or this kernel cannot do it at all */
 };

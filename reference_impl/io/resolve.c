@@ -36,6 +36,10 @@ static int explain(const char *host, enum netblt_family family, int error, netbl
     if (family != NETBLT_FAMILY_ANY && written != NETBLT_FAMILY_ANY && written != family)
         return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s is an IPv%d address, but IPv%d is required", host,
                            (int)written, (int)family);
+    if (error == EAI_AGAIN)
+        return netblt_fail(failure, NETBLT_FAILURE_NAMES,
+                           "cannot look up host %s: %s; check the network, or give an address", host,
+                           gai_strerror(error));
     return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "unknown host %s: %s; check the spelling or give an address",
                        host, error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
 }

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/transfer/parameters.h"
 #include "io/clock.h"
@@ -256,6 +257,19 @@ static enum station_stage stage(const void *context)
 /* ---- the command --------------------------------------------------------------------------------------------------
  */
 
+/* Before there is anything to end in an orderly way: a signal ends the process (signals_catch_early()). */
+static bool wait_for_way(void *context, const netblt_failure *failure)
+{
+    session *all = context;
+    netblt_time now = netblt_clock_now();
+    if (!all->given->retry_s.given || !retry_wait(&all->retry, now))
+        return false;
+    settle_tell(all, failure->text);
+    for (; now < all->retry.try_at; now = netblt_clock_now())
+        usleep((useconds_t)(all->retry.try_at - now));
+    return true;
+}
+
 static int open_files(void *context)
 {
     session *all = context;
@@ -319,6 +333,7 @@ enum exit_code command_session(const options *given)
     const station_plan plan = {.open_files = open_files,
                                .interrupted = interrupted,
                                .stage = stage,
+                               .wait_for_way = wait_for_way,
                                .tend = tend,
                                .next = next,
                                .peers = "the peer",

@@ -214,13 +214,28 @@ static int open_link_and_loop(station *net, netblt_failure *failure)
     return make_wake(net, failure);
 }
 
+static int find_way(station *net, netblt_failure *failure)
+{
+    if (netblt_resolve(net->given->host, net->given->family, &net->peer, failure) != 0)
+        return -1;
+    return netblt_route_lookup(&net->peer, &net->given->bind_address, &net->route, failure);
+}
+
+/* What a host that is just starting, or a link that is down, lacks. */
+static bool may_pass(const netblt_failure *failure)
+{
+    return failure->kind == NETBLT_FAILURE_UNREACHABLE || failure->kind == NETBLT_FAILURE_NAMES;
+}
+
 static int find_peer(station *net, netblt_failure *failure)
 {
     if (net->given->passive)
         return 0;
-    if (netblt_resolve(net->given->host, net->given->family, &net->peer, failure) != 0)
-        return -1;
-    return netblt_route_lookup(&net->peer, &net->given->bind_address, &net->route, failure);
+    while (find_way(net, failure) != 0)
+        if (!may_pass(failure) || net->plan.wait_for_way == NULL || !net->plan.wait_for_way(net->plan.context, failure))
+            return -1;
+    *failure = (netblt_failure){0};
+    return 0;
 }
 
 /* The address that all packets of an active end go to. */

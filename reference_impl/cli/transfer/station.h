@@ -28,6 +28,9 @@ typedef struct station_plan {
     int (*open_files)(void *context);
     enum interruption (*interrupted)(void *context, bool again); /* signals.h */
     enum station_stage (*stage)(const void *context);            /* NULL: always STAGE_OTHER */
+    /* There is no way to the peer now, or its name cannot be looked up: waits, and returns whether to try again. May be
+     * NULL: not. */
+    bool (*wait_for_way)(void *context, const netblt_failure *failure);
     /* Called when packets have come, and when timers have run. */
     void (*tend)(void *context);
     /* When the next round is due; STATION_OVER: all is done. */
