@@ -99,6 +99,25 @@ static void a_packet_that_the_network_delays_makes_no_train_longer(void)
     CHECK(with_last_packet_after(1200) < 0.9 * 1e6 / 120); /* a host may have been busy: others in the train make up */
 }
 
+/* Ten packets at each look, as a busy host reads them where the kernel notes no times: no train can be timed. A queue
+ * of 100 ms would lose packets long before the round trip shows it. */
+static void a_short_path_that_carries_less_twice_is_at_its_limit_though_no_train_is_seen(void)
+{
+    struct nb_rate_control rate;
+    rate_begin(&rate, NETBLT_RATE_AUTO, FIRST_PAIR, BUFFER, 1e12, 7);
+    nb_rate_control_round_trip(&rate, 4 * MS, 0);
+    netblt_time now = SECOND;
+    double offer = 0;
+    for (uint16_t seq = 1; seq <= 4; seq++) {
+        for (unsigned look = 0; look < 2 * BUFFER / 10; look++)
+            arrive(&rate, NB_RATE_FRESH, 10, 0, now += seq == 1 ? 3125 : 1200); /* 3200 packets a second, then 8333 */
+        offer = nb_pair_rate(nb_rate_control_offer(&rate, seq, now));
+        CHECK(offer <= 4.1 * 3200);
+        nb_rate_control_acked(&rate, seq);
+    }
+    CHECK(offer <= 1.1 * 1e6 / 120);
+}
+
 static void few_packets_make_no_rough_rate(void)
 {
     struct nb_rate_trains trains = {0};
@@ -208,6 +227,7 @@ int main(void)
     RUN(one_buffer_shows_a_slower_link);
     RUN(a_row_as_fast_as_the_offer_shows_little);
     RUN(a_packet_that_the_network_delays_makes_no_train_longer);
+    RUN(a_short_path_that_carries_less_twice_is_at_its_limit_though_no_train_is_seen);
     RUN(few_packets_make_no_rough_rate);
     RUN(when_most_of_the_buffer_had_to_be_requested_the_offer_is_what_arrives);
     RUN(more_is_requested_before_the_first_OK_when_the_pair_fits_the_path);

@@ -47,7 +47,7 @@ static bool start_met_the_limit(struct nb_rate_auto *rate, const struct nb_rate_
     bool less = result->sent_rate < NB_RATE_NEARLY_ALL * offered && !nb_rate_sender_was_late(rate, result);
     bool again = less && rate->doubted;
     bool confirmed = less && trains_confirm_less(rate, result);
-    if (queue || confirmed || (again && !path_is_short(rate) && nb_rate_path_is_the_limit(rate))) {
+    if (queue || confirmed || (again && nb_rate_path_is_the_limit(rate))) {
         nb_rate_set_base(rate, NB_RATE_BACK_OFF_SHARE * (result->sent_rate < offered ? result->sent_rate : offered),
                          queue ? "start: a queue grows" : "start: less arrives than was offered");
         return true;
