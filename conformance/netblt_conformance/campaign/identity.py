@@ -17,8 +17,6 @@ from netblt_conformance.common import paths
 _DIGITS = 16  # of a SHA-256 that distinguishes two versions
 # Everything that decides a result. What compilers make of them may differ between machines.
 _SOURCES = (
-    "conformance/netblt_conformance",
-    "conformance/netblt_plan",
     "conformance/catalogue",
     "conformance/suite",
     "conformance/mutants",
@@ -31,6 +29,7 @@ _SOURCES = (
     "reference_impl/core",
     "reference_impl/include",
 )
+_PACKAGES = ("netblt_conformance", "netblt_plan")  # beside each other, in the repository or where they are installed
 _SUFFIXES = (".py", ".c", ".h", ".toml", ".csv", ".ini")
 
 
@@ -45,10 +44,16 @@ def digest(files: Iterable[tuple[str, bytes]]) -> str:
 @functools.cache
 def project() -> dict[str, str]:
     """Of this machine, by name: what workers compare before they run anything."""
-    root = paths.root()
-    files = (path for name in _SOURCES for path in sorted((root / name).rglob("*")) if path.suffix in _SUFFIXES)
-    sources = digest((path.relative_to(root).as_posix(), path.read_bytes()) for path in files)
-    return {"version": __version__, "sources": sources}
+    root, package = paths.root(), Path(__file__).resolve().parents[1]
+    folders = [(root, root / name) for name in _SOURCES]
+    folders += [(package.parent, package.parent / name) for name in _PACKAGES]
+    found = digest(
+        (path.relative_to(base).as_posix(), path.read_bytes())
+        for base, folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in _SUFFIXES and paths.INSTALLED not in path.relative_to(base).parts
+    )
+    return {"version": __version__, "sources": found}
 
 
 def of_subject(subject: Subject) -> str:
