@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from netblt_conformance.common import paths
 from netblt_conformance.common.model import Status
 from netblt_conformance.simlib import (
     Direction,
@@ -21,9 +22,9 @@ from netblt_conformance.simlib import (
     PcapngWriter,
     run_pair,
 )
-from netblt_conformance.simlib.build import REPOSITORY, SIM
+from netblt_conformance.simlib.build import SIM
 
-CORE = REPOSITORY / "reference_impl" / "core"
+CORE = paths.core()
 A, B = "10.0.0.1", "10.0.0.2"
 LOSSY = ("latency 10ms", "loss 3%", "reorder 2% by 7ms", "duplicate 1%", "corrupt 1%")
 

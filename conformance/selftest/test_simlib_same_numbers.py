@@ -11,9 +11,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from netblt_conformance.simlib.build import REPOSITORY
+from netblt_conformance.common import paths
 
-COMMANDS = REPOSITORY / "build" / "compile_commands.json"
+COMMANDS = paths.root() / "build" / "compile_commands.json"
 FOLDERS = ("reference_impl/core", "conformance/flakeway", "conformance/sim")
 
 
@@ -23,7 +23,7 @@ def test_no_source_of_a_simulation_is_compiled_to_a_fused_multiply_add() -> None
     sources = {}
     for entry in json.loads(COMMANDS.read_text()):
         source = Path(entry["file"])
-        if any(source.is_relative_to(REPOSITORY / folder) for folder in FOLDERS) and re.search(
+        if any(source.is_relative_to(paths.root() / folder) for folder in FOLDERS) and re.search(
             r"\bdouble\b", source.read_text()
         ):
             sources[source] = entry
