@@ -25,7 +25,7 @@ from netblt_conformance.generated import play
 from netblt_conformance.generated.illegal import PREFIX
 from netblt_conformance.generated.play import Fault, Played, Seen, kinds
 from netblt_conformance.generated.script import Move, Script, begin, from_text, move
-from netblt_conformance.generated.second import Found, Merged
+from netblt_conformance.generated.second import MISLED, Found, Merged
 from netblt_conformance.links.base import LinkFactory
 
 BLOCK_SCRIPTS = 100
@@ -71,6 +71,11 @@ class Block:
     def has_illegal_moves(self, number: int) -> bool:
         """Whether the tester was no conforming peer in this script."""
         return any(one.name.startswith(PREFIX) for one in from_text(self.texts[number]).moves)
+
+    def is_fault(self, found: Found) -> bool:
+        """Whether the implementation has failed. Illegal data with the last-buffer flag mislead the plugin."""
+        misled = found.finding.requirement in MISLED and self.has_illegal_moves(found.number)
+        return found.by_implementation and not misled
 
     def convicted(self, found: Found) -> Failure:
         """The failure of the script in which the dissector finds this violation by the implementation."""

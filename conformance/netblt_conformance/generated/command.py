@@ -170,7 +170,7 @@ class _Run:
         for found in violations(self._tshark, block.stem):
             if found.by_generator and not block.has_illegal_moves(found.number):
                 self._mistakes.append(found)
-            elif found.by_implementation:
+            elif block.is_fault(found):
                 self._convict(found, block)
 
     def _convict(self, found: Found, block: Block) -> None:

@@ -246,6 +246,8 @@ class Illegal:
             summed = peer.agreed is not None and peer.agreed.data_checksum
             wire = peer.setting.dialect.to_wire(peer.setting.spelling.to_wire(wire, summed), peer.extras)
         self.note_elsewhere(packet, elsewhere=made.elsewhere)
+        if packet.version != peer.version:
+            peer.monitor.disabled.add("WIRE-02")  # an ABORT that answers it may have its version
         source = STRANGER_ADDRESS if made.elsewhere else peer.address
         frame = self._copies.send_foreign(wire, source)
         peer.link.capture.comment(frame, f"illegal ({made.demand.requirement}): {made.demand.effect.value}")
@@ -335,6 +337,8 @@ class Illegal:
         recent_us = arrived_us - peer.tolerances.reaction_max_us
         recent = [demand for sent_us, demand in self._played if recent_us <= sent_us <= arrived_us]
         causes = [demand for demand in recent if demand.effect in _ENDS]
+        if recent and recent[-1].effect is Effect.ABORTED:
+            causes = []  # the tester waited for the ABORT: the connection ended with it
         what = f"the connection ended ({peer.link.reason() or 'without a reason'})"
         if not recent:
             return False

@@ -89,7 +89,7 @@ def judge(task: Task) -> Outcome:
 
 def _found(tshark: Tshark, block: Block) -> Iterator[Failure]:
     for found in violations(tshark, block.stem):
-        if found.by_implementation:
+        if block.is_fault(found):
             yield block.convicted(found)
 
 
