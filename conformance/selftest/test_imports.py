@@ -23,7 +23,7 @@ FLOORS = (
     (".",),
     ("commands",),
     ("campaign",),
-    ("generated", "bakeoff"),
+    ("generated", "bakeoff", "learned"),
     ("mutants", "doctor", "watch"),
     ("run", "check"),
     ("baseline",),

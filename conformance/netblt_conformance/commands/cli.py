@@ -98,6 +98,11 @@ COMMANDS = {
         "bakeoff.command:add_options",
         "bakeoff.command:command_bakeoff",
     ),
+    "learn": Command(
+        "learn the state machine of an implementation and compare it",
+        "learned.command:learn_options",
+        "learned.command:command_learn",
+    ),
     "mutants": Command(
         "prove that wrong implementations are caught",
         "commands.options:mutants_options",

@@ -45,6 +45,11 @@ def variants() -> Path:
     return root() / "conformance" / "variants"
 
 
+def learned() -> Path:
+    """The learned machines of the reference."""
+    return root() / "conformance" / "learned"
+
+
 def dissector_sources() -> Path:
     return root() / "dissector" / "src"
 

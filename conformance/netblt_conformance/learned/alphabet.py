@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The abstract inputs: what the tester can do to an implementation in each role, by name (docs/learned.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netblt_conformance.common.model import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One thing that the tester does. Where it is not possible, nothing is sent."""
+
+    name: str
+    about: str
+    legal: bool = True  # a conforming peer does it, across a network that may lose, repeat and delay packets
+
+
+TIME = "time"
+_COMMON = (
+    Input(TIME, "time passes until the implementation sends something new or its client gets to know something, else "
+          "until the connection ends; repetitions and KEEPALIVEs are there once"),
+    Input("KEEPALIVE", "the tester sends a KEEPALIVE"),
+    Input("QUIT", "the tester quits"),
+    Input("QUITACK", "the tester sends a QUITACK", legal=False),
+    Input("ABORT", "the tester aborts"),
+    Input("REFUSED", "the tester sends a REFUSED", legal=False),
+    Input("QUIT damaged", "a QUIT with a wrong header checksum arrives"),
+    Input("QUIT other version", "a QUIT with version byte 9 arrives", legal=False),
+    Input("QUIT other port", "a QUIT of another connection arrives"),
+    Input("type 15", "a packet of an unknown type arrives", legal=False),
+    Input("client quits", "the client of the implementation asks to quit"),
+    Input("client aborts", "the client of the implementation aborts"),
+)  # fmt: skip
+_TO_PASSIVE = (
+    Input("OPEN", "the tester opens, always with the same unique ID"),
+    Input("OPEN other ID", "the tester opens from the same port with another unique ID"),
+    Input("OPEN wrong way", "the tester opens for the other direction of the data", legal=False),
+)
+_TO_ACTIVE = (
+    Input("RESPONSE", "the tester accepts the OPEN"),
+    Input("RESPONSE other ID", "a RESPONSE with another unique ID arrives"),
+    Input("RESPONSE larger", "a RESPONSE with larger buffers than were proposed arrives", legal=False),
+)
+_TO_RECEIVER = (
+    Input("DATA", "the next data packet arrives; it acknowledges all messages that came"),
+    Input("DATA lost", "the network loses the next data packet"),
+    Input("DATA again", "the last data packet arrives once more"),
+    Input("DATA requested", "lost packets that a RESEND names arrive"),
+    Input("DATA damaged", "the next data packet arrives with a wrong data checksum"),
+    Input("DATA early", "a packet of the next buffer arrives before its GO was sent", legal=False),
+    Input("DATA beyond", "a packet with a number that the buffer does not have arrives", legal=False),
+    Input("NULL-ACK", "all messages that came are acknowledged"),
+    Input("NULL-ACK old", "an old NULL-ACK arrives, which acknowledges nothing"),
+    Input("NULL-ACK beyond", "messages that were never sent are acknowledged", legal=False),
+    Input("CONTROL", "a GO arrives from the end that sends the data", legal=False),
+)
+_TO_SENDER = (
+    Input("GO", "a GO for the next buffer arrives, with all messages that are not acknowledged"),
+    Input("GO hole", "a GO for the next buffer arrives, and the message before it does not"),
+    Input("OK", "the oldest complete buffer is confirmed"),
+    Input("OK early", "a buffer is confirmed that is not complete", legal=False),
+    Input("RESEND", "a RESEND for the last packet of the oldest buffer, which counts as lost"),
+    Input("RESEND first", "a RESEND for the first packet of the oldest buffer, which counts as lost"),
+    Input("RESEND beyond", "a RESEND for a packet that the buffer does not have", legal=False),
+    Input("CONTROL again", "the last CONTROL arrives once more"),
+    Input("DONE", "the tester sends a DONE"),
+    Input("DATA", "a data packet arrives from the end that receives the data", legal=False),
+)
+
+
+def inputs(role: Role) -> tuple[Input, ...]:
+    """Of the implementation in this role."""
+    opening = _TO_ACTIVE if role.active else _TO_PASSIVE
+    return (*opening, *(_TO_SENDER if role.sender else _TO_RECEIVER), *_COMMON)
+
+
+# What a first, short test learns: a transfer over a path that loses nothing.
+SMALL = frozenset({"OPEN", "RESPONSE", "GO", "OK", "DATA", "NULL-ACK", TIME, "QUIT"})
+
+
+def transfer(role: Role) -> tuple[str, ...]:
+    """The inputs of a transfer that loses nothing."""
+    opening = "RESPONSE" if role.active else "OPEN"
+    if role.sender:
+        return (opening, "GO", "OK", "GO", "OK", "DONE")
+    return (opening, "NULL-ACK", "DATA", "DATA", "NULL-ACK", "DATA", "DATA", "NULL-ACK")

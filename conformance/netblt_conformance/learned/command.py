@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command learn: the state machine of an implementation in each role, and how it differs from another one's."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netblt_conformance.common.model import ALL_ROLES, MICROSECONDS_PER_MS, ROLES_BY_NAME
+from netblt_conformance.common.verdicts import ExitCode
+from netblt_conformance.common.words import fit
+from netblt_conformance.links.base import LinkFactory
+from netblt_conformance.report.progress import Progress
+from netblt_conformance.run import target
+
+if TYPE_CHECKING:
+    from netblt_conformance.learned.campaign import Found
+    from netblt_conformance.learned.differences import Difference
+    from netblt_conformance.learned.machine import Machine
+
+DEFAULT_OUTPUT = Path("netblt-learned")
+DEFAULT_DIFFERENCES = 10
+DEFAULT_PER_STATE = 4
+REFERENCE = "reference"
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
+
+
+def learn_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--adapter", type=Path, metavar="FILE", help="TOML file of an implementation on the pipe link")
+    parser.add_argument("--iut-library", type=Path, metavar="SO", help="another library than the reference")
+    names = sorted(ROLES_BY_NAME)
+    parser.add_argument(
+        "--role",
+        action="append",
+        choices=names,
+        metavar="ROLE",
+        help="role of the implementation, may be given several times (default: all): " + ", ".join(names),
+    )
+    parser.add_argument(
+        "--output", type=Path, default=DEFAULT_OUTPUT, metavar="DIR",
+        help="where machines, page and captures go (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--against", default=REFERENCE, metavar="LEARNED",
+        help="the machines to compare with: a folder or file that learn wrote, or reference (default)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=target.DEFAULT_SEED, help="of all choices (default: %(default)s)")
+    parser.add_argument(
+        "--differences", type=_at_least_one, default=DEFAULT_DIFFERENCES, metavar="N",
+        help="report so many differences of each role at most (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--small", action="store_true", help="learn with a few inputs only: a minute's first look")
+    parser.add_argument("--no-dissector", action="store_true", help="skip the dissector check (tshark and the plugin)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--mutants", nargs="*", metavar="NAME", help="measure which mutants of the reference differ")
+    what.add_argument("--variants", nargs="*", metavar="NAME", help="explain how legal variants of it differ")
+    parser.add_argument(
+        "--per-state", type=_at_least_one, default=DEFAULT_PER_STATE, metavar="N",
+        help="--mutants, --variants: so many random sequences from each state (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--save", type=Path, metavar="FILE", help="--variants: write what is permitted, for later comparisons"
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=_at_least_one, default=0, metavar="N", help="processes (default: processors)"
+    )
+
+
+def _factory(options: argparse.Namespace) -> LinkFactory:
+    """TargetError for the wire link: learning needs virtual time."""
+    chosen = target.choose(None, options.adapter, options.iut_library)
+    if chosen.link == "wire":
+        raise target.TargetError("learning needs virtual time: give an adapter with [pipe], or --iut-library")
+    from netblt_conformance.learned.tester import DELAY_US
+
+    factory = chosen.factory(DELAY_US / MICROSECONDS_PER_MS)
+    factory.check()
+    print(fit(target.line(factory.testing())), flush=True)
+    return factory
+
+
+def command_learn(options: argparse.Namespace) -> int:
+    """0: no difference is forbidden. 1: one is, or the implementation crashed. 2: nothing could be learned."""
+    from netblt_conformance.learned import learning
+
+    learning.library()
+    if options.mutants is not None or options.variants is not None:
+        return _measure(options)
+    return _Run(options, _factory(options)).run()
+
+
+def _measure(options: argparse.Namespace) -> int:
+    if options.adapter or options.iut_library or options.small or options.against != REFERENCE:
+        raise target.TargetError(
+            "--mutants and --variants build libraries of the reference: leave out --adapter, --iut-library, --small "
+            "and --against"
+        )
+    from netblt_conformance.learned import measure
+
+    roles = tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
+    jobs = options.jobs or len(os.sched_getaffinity(0))
+    plan = measure.Plan(roles, options.seed, jobs, options.per_state)
+    if options.mutants is not None:
+        return measure.mutants(options.mutants, plan)
+    return measure.variants(options.variants, plan, options.save)
+
+
+class _Run:
+    """Learns, compares, judges, reports."""
+
+    def __init__(self, options: argparse.Namespace, factory: LinkFactory) -> None:
+        from netblt_conformance.learned import campaign, page
+
+        self._campaign, self._page = campaign, page
+        self._options = options
+        self._factory = factory
+        self._jobs = options.jobs or len(os.sched_getaffinity(0))
+        self._progress = Progress(wanted=True)
+
+    def run(self) -> int:
+        options, began_s = self._options, time.monotonic()
+        roles = tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
+        against = None if options.against == REFERENCE else Path(options.against)
+        others = {} if options.small else {role: self._campaign.load_other(against, role) for role in roles}
+        learned = self._campaign.learn_all(
+            self._factory, roles, options.seed, self._jobs, small=options.small, on_progress=self._show
+        )
+        self._progress.clear()
+        options.output.mkdir(parents=True, exist_ok=True)
+        differences: list[Difference] = []
+        for one in learned:
+            if one.machine is None:
+                print(fit(f"{one.role}: {one.why}"))
+                continue
+            self._write(one.machine)
+            if one.role in others:
+                differences += self._campaign.compare(one.machine, others[one.role], options.differences)
+        found = self._judged(differences)
+        self._page.write(options.output / "learned.html", self._factory.testing(), learned, found)
+        self._tell(found, began_s)
+        if not any(one.machine for one in learned):
+            return ExitCode.FAILED if any(one.fault for one in learned) else ExitCode.COULD_NOT_RUN
+        broken = any(one.fault for one in learned) or any(one.explanation.kind == "forbidden" for one in found)
+        return ExitCode.FAILED if broken else ExitCode.HOLDS
+
+    def _show(self, sequences: int) -> None:
+        self._progress.say(f"{sequences} sequences of inputs")
+
+    def _write(self, machine: Machine) -> None:
+        from netblt_conformance.learned.machine import dot, save
+
+        output = self._options.output
+        save(machine, output / f"{machine.role}.json")
+        (output / f"{machine.role}.dot").write_text(dot(machine), encoding="utf-8")
+        facts = machine.facts
+        print(
+            f"{machine.role}: {facts['states']} states, {len(machine.inputs)} inputs; {facts['sequences']} sequences "
+            f"of {facts['inputs']} inputs in {facts['rounds']} rounds"
+        )
+
+    def _judged(self, differences: list[Difference]) -> list[Found]:
+        from netblt_conformance.learned.classes import permitted_table
+
+        if not differences:
+            return []
+        self._progress.say("judging differences")
+        found = self._campaign.judge_all(
+            self._factory,
+            differences,
+            self._options.output,
+            self._jobs,
+            permitted_table(),
+            seed=self._options.seed,
+            dissector=not self._options.no_dissector,
+        )
+        self._progress.clear()
+        return found
+
+    def _tell(self, found: list[Found], began_s: float) -> None:
+        for number, one in enumerate(found, 1):
+            difference, explanation = one.difference, one.explanation
+            print(fit(f"{number} {explanation.kind} {' '.join(explanation.identifiers)} ({difference.role})"))
+            print(fit(f"   after {', '.join(difference.word) or 'no input'}"))
+            print(fit(f"   expected {difference.expected}; seen {difference.seen}"))
+            print(fit(f"   {explanation.text}; {one.capture}"))
+        counts = {
+            kind: sum(one.explanation.kind == kind for one in found) for kind in ("permitted", "forbidden", "new")
+        }
+        told = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        print(f"{len(found)} differences: {told}; seed {self._options.seed}, {time.monotonic() - began_s:.0f} s")
+        print(fit(f"page: {self._options.output / 'learned.html'}"))

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Measures learned machines: which mutants of the reference differ from its machine, and whether an ambiguity explains
+the differences of each legal variant. Nothing is learned anew: sequences that test the machine of the reference run
+until the first reaction that is another one."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netblt_conformance.cases.case import Profile
+from netblt_conformance.cases.probe import probe
+from netblt_conformance.common import paths
+from netblt_conformance.common.child import Emit
+from netblt_conformance.common.errors import HarnessError
+from netblt_conformance.common.model import Role
+from netblt_conformance.common.verdicts import ExitCode
+from netblt_conformance.common.words import fit
+from netblt_conformance.learned.campaign import load_other
+from netblt_conformance.learned.classes import save_permitted
+from netblt_conformance.learned.connection import Connection
+from netblt_conformance.learned.differences import Difference
+from netblt_conformance.learned.machine import Machine, Word
+from netblt_conformance.learned.outputs import CRASH
+from netblt_conformance.learned.sequences import suite
+from netblt_conformance.learned.tester import DELAY_US
+from netblt_conformance.learned.workers import Place, Work, run
+from netblt_conformance.links.base import LinkFactory
+from netblt_conformance.links.sim import SimLinkFactory
+from netblt_conformance.mutants.mutants import Mutant, MutantError, Variant, chosen, load, load_variants
+from netblt_conformance.mutants.mutation import Workshop, workshop
+
+# Kinds of differences of one variant and role that are looked for.
+KINDS_MOST = 12
+_WORDS_PER_EVENT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is played."""
+
+    roles: tuple[Role, ...]
+    seed: int
+    jobs: int
+    per_state: int
+
+
+@dataclass(slots=True)
+class Tested:
+    """The machine of the reference in one role, and the sequences that test it."""
+
+    machine: Machine
+    words: list[Word] = field(default_factory=list)
+
+
+def _tested(plan: Plan) -> dict[Role, Tested]:
+    found = {}
+    for role in plan.roles:
+        machine = load_other(None, role)
+        found[role] = Tested(machine, list(suite(machine, plan.seed, plan.per_state)))
+    return found
+
+
+def departures(
+    factory: LinkFactory, role: Role, profile: Profile, tested: Tested, place: Place, on_word: Callable[[], None]
+) -> Iterator[Difference]:
+    """The first difference in each sequence that has one, shortened."""
+    machine, access = tested.machine, tested.machine.access()
+    for word in tested.words:
+        on_word()
+        found = _departure(factory, role, profile, machine, word, place)
+        if found is None:
+            continue
+        short = (*access[machine.after(found.word[:-1])], *found.word[-1:])
+        if len(short) < len(found.word):
+            shorter = _departure(factory, role, profile, machine, short, place)
+            found = shorter or found
+        yield found
+
+
+def _departure(
+    factory: LinkFactory, role: Role, profile: Profile, machine: Machine, word: Word, place: Place
+) -> Difference | None:
+    place.note(word)
+    with Connection(factory, role, profile) as connection:
+        if connection.began != machine.began:
+            return Difference(str(role), (), machine.began, connection.began)
+        for number, wanted in enumerate(machine.run(word)):
+            seen = connection.do(word[number])
+            if seen != wanted:
+                return Difference(str(role), word[: number + 1], wanted, seen)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was found of one mutant or variant."""
+
+    entry: Mutant | Variant
+    differences: tuple[Difference, ...] = ()
+    mistake: str = ""  # it could not be judged
+
+
+def _action(
+    made: Workshop, entry: Mutant | Variant, plan: Plan, tested: dict[Role, Tested], most: int
+) -> Callable[[Emit, Place], Any]:
+    """`most`: kinds of differences in each role; with one the first role that differs is the last."""
+
+    def work(emit: Emit, place: Place) -> Any:
+        try:
+            library = made.build(entry)
+        except MutantError as error:
+            return {"mistake": str(error)}
+        emit({"event": "built"})
+        played, found = 0, list[Difference]()
+
+        def on_word() -> None:
+            nonlocal played
+            played += 1
+            if played % _WORDS_PER_EVENT == 0:
+                emit({"event": "at"})
+
+        for role in plan.roles:
+            factory = SimLinkFactory(library, DELAY_US)
+            profile = probe(factory, role, plan.seed)[0]
+            kinds: dict[tuple[str, ...], Difference] = {}
+            for one in departures(factory, role, profile, tested[role], place, on_word):
+                known = kinds.get(one.kind)
+                if known is None or len(one.word) < len(known.word):
+                    kinds[one.kind] = one
+                if len(kinds) == most or not one.word:
+                    break
+            found += kinds.values()
+            if found and most == 1:
+                break
+        shutil.rmtree(made.folder / entry.name, ignore_errors=True)
+        return {"differences": [[one.role, one.word, one.expected, one.seen] for one in found]}
+
+    return work
+
+
+def _outcome(entry: Mutant | Variant, piece: Work, roles: Sequence[Role]) -> Outcome:
+    if piece.fault:
+        return Outcome(entry, (Difference(str(roles[0]), piece.word, "no crash", f"{CRASH}: {piece.fault}"),))
+    if "mistake" in piece.result:
+        return Outcome(entry, mistake=piece.result["mistake"])
+    rows = piece.result["differences"]
+    return Outcome(entry, tuple(Difference(role, tuple(word), *outputs) for role, word, *outputs in rows))
+
+
+def _measure(
+    entries: Sequence[Mutant | Variant], plan: Plan, most: int, show: Callable[[Outcome], None]
+) -> list[Outcome]:
+    """The outcomes, shown as they come."""
+    tested, outcomes = _tested(plan), list[Outcome]()
+    mistakes: list[str] = []
+    with workshop(paths.core()) as made:
+        for first in range(0, len(entries), _BATCH):
+            batch = entries[first : first + _BATCH]
+            pieces = [Work(entry.name, _action(made, entry, plan, tested, most)) for entry in batch]
+            run(pieces, plan.jobs)
+            for entry, piece in zip(batch, pieces, strict=True):
+                outcome = _outcome(entry, piece, plan.roles)
+                outcomes.append(outcome)
+                if outcome.mistake:
+                    mistakes.append(outcome.mistake)
+                else:
+                    show(outcome)
+    if mistakes:
+        raise MutantError("; ".join(mistakes))
+    return outcomes
+
+
+_BATCH = 16
+
+
+def _after(one: Difference) -> str:
+    return f"{one.role}, after {', '.join(one.word) or 'no input'}: expected {one.expected}, seen {one.seen}"
+
+
+# ---- mutants ----
+
+
+def mutants(names: Sequence[str], plan: Plan) -> int:
+    """Prints the mutants that differ, with a trace, and the others. 1 when one does not."""
+    wanted, began_s = chosen(load(paths.mutants()), names), time.monotonic()
+
+    def show(outcome: Outcome) -> None:
+        assert isinstance(outcome.entry, Mutant)
+        word, first = ("differs", outcome.differences[0]) if outcome.differences else ("alike", None)
+        line = f"{word:<9}{outcome.entry.requirement:<10} {outcome.entry.name}"
+        print(fit(f"{line}  {_after(first)}" if first else line), flush=True)
+
+    outcomes = _measure(wanted, plan, 1, show)
+    good = sum(bool(one.differences) for one in outcomes)
+    print(f"{good} of {len(wanted)} mutants differ, seed {plan.seed}, {time.monotonic() - began_s:.0f} s")
+    return ExitCode.HOLDS if good == len(wanted) else ExitCode.FAILED
+
+
+# ---- variants ----
+
+
+def variants(names: Sequence[str], plan: Plan, save: Path | None) -> int:
+    """Prints the differences of each legal variant, and which ambiguity permits them. 1 when none does."""
+    wanted, began_s = chosen(load_variants(paths.variants()), names), time.monotonic()
+
+    def show(outcome: Outcome) -> None:
+        assert isinstance(outcome.entry, Variant)
+        amb = " ".join(outcome.entry.ambiguities)
+        word = "alike" if not outcome.differences else "explained" if amb else "gap"
+        print(f"{word:<10}{outcome.entry.name}  {amb}".rstrip(), flush=True)
+        for one in outcome.differences[:2]:
+            print(fit(f"          {_after(one)}"), flush=True)
+
+    outcomes = _measure(wanted, plan, KINDS_MOST, show)
+    different = [one for one in outcomes if one.differences]
+    gaps = [one for one in different if not _ambiguities(one)]
+    if save is not None:
+        save_permitted(_rows(different), save)
+    print(
+        f"{len(different)} of {len(wanted)} variants differ; an ambiguity explains {len(different) - len(gaps)}, none "
+        f"explains {len(gaps)}; seed {plan.seed}, {time.monotonic() - began_s:.0f} s"
+    )
+    return ExitCode.FAILED if gaps else ExitCode.HOLDS
+
+
+def _ambiguities(outcome: Outcome) -> tuple[str, ...]:
+    if not isinstance(outcome.entry, Variant):
+        raise HarnessError(f"{outcome.entry.name} is no variant")
+    return outcome.entry.ambiguities
+
+
+def _rows(different: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """One row for each role and kind of difference, with all variants that show it."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for outcome in different:
+        for one in outcome.differences:
+            kind = " ".join(one.kind)
+            row = rows.setdefault((one.role, kind), {"role": one.role, "kind": kind, "ambiguities": [], "variants": []})
+            row["variants"] = sorted({*row["variants"], outcome.entry.name})
+            row["ambiguities"] = sorted({*row["ambiguities"], *_ambiguities(outcome)})
+    return [rows[key] for key in sorted(rows)]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The abstract outputs: what an implementation did, as text that is the same whenever it did the same. Numbers
+that differ from connection to connection (ports, IDs, sequence numbers, times) become their relation to the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from netblt_conformance.common.model import Parameters, Status
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type, data_checksum
+
+NOTHING = "-"
+CRASH = "crash"  # the implementation crashed, hung, or broke the protocol of its link
+AGAIN = " again"
+JOINED = ", "
+# Of the others a repetition is as good as a first one: answers to packets, each by itself.
+_TOLD_AGAIN = (Type.QUIT, Type.DONE)
+_NEGOTIATED = ("buffer_size", "packet_size", "burst_size", "burst_interval_ms", "max_buffers", "flags")
+_STATUS = {
+    Status.OPEN: "client: open",
+    Status.DONE: "client: success",
+    Status.FAILED: "client: failure",
+    Status.CLOSED_DONE: "client: success, closed",
+    Status.CLOSED_FAILED: "client: failure, closed",
+}
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the implementation has sent in one connection so far."""
+
+    wanted: Parameters  # what both ends propose or accept
+    data: bytes = b""  # what a sending implementation has to send
+    first_buffer: int | None = None  # number of the buffer that outputs call 0
+    version: int | None = None
+    openings: dict[Type, tuple[int, ...]] = field(default_factory=dict)
+    messages: dict[int, Message] = field(default_factory=dict)
+    packets: set[tuple[int, int]] = field(default_factory=set)
+    types: set[Type] = field(default_factory=set)
+    status: Status = Status.OPENING
+
+    def status_text(self, status: Status, delivered_right: bool) -> str:
+        """What the client got to know since the last time; empty: nothing."""
+        if status is self.status:
+            return ""
+        self.status = status
+        text = _STATUS.get(status, "client: opening")
+        return text if delivered_right or not status.succeeded else f"{text}, with wrong data"
+
+    def text(self, packet: Packet, sent_seq: int) -> str:
+        """One packet. `sent_seq`: the highest number such that the tester sent all messages up to it."""
+        if packet.error is not None or packet.type is None:
+            return "unreadable packet"
+        text = self._body(packet, packet.type, sent_seq)
+        if not packet.checksum_good:
+            text += " (bad checksum)"
+        self.version = packet.version if self.version is None else self.version
+        if packet.version != self.version:
+            text += " (another version)"
+        self.types.add(packet.type)
+        return text
+
+    def _body(self, packet: Packet, kind: Type, sent_seq: int) -> str:
+        if kind in (Type.OPEN, Type.RESPONSE):
+            return self._opening(packet, kind)
+        if kind is Type.CONTROL:
+            return f"CONTROL[{JOINED.join(self._message(message) for message in packet.messages)}]"
+        if packet.is_data:
+            return self._data(packet, kind) + _ack(packet, sent_seq)
+        if kind is Type.NULL_ACK:
+            return kind.text + _ack(packet, sent_seq)
+        return kind.text + (AGAIN if kind in self.types and kind in _TOLD_AGAIN else "")
+
+    def _opening(self, packet: Packet, kind: Type) -> str:
+        values = (packet.unique_id, packet.death_timer_s, *(getattr(packet, name) for name in _NEGOTIATED))
+        before = self.openings.setdefault(kind, values)
+        if kind in self.types:
+            return kind.text + (AGAIN if values == before else " changed")
+        others = [name for name in _NEGOTIATED[:-1] if getattr(packet, name) != getattr(self.wanted, name)]
+        return kind.text + (
+            f"({JOINED.join(_relation(packet, self.wanted, name) for name in others)})" if others else ""
+        )
+
+    def _message(self, message: Message) -> str:
+        if message.kind is Kind.GO and self.first_buffer is None:
+            self.first_buffer = message.buffer
+        new = message.seq not in self.messages
+        known = self.messages.setdefault(message.seq, message)
+        text = f"{message.kind.name} {message.buffer - (self.first_buffer or 0)}"
+        if message.packets:
+            text += ":" + "+".join(map(str, message.packets))
+        if message.kind is Kind.OK and (message.burst_size, -message.burst_interval_ms) > (
+            self.wanted.burst_size,
+            -self.wanted.burst_interval_ms,
+        ):
+            text += " faster"
+        if any(message.padding):
+            text += " (padding)"
+        if new:
+            gap = message.seq > 1 and message.seq - 1 not in self.messages
+            return f"new {text}" + (" (gap)" if gap or message.seq == 0 else "")
+        return text if known.identity == message.identity else f"{text} changed"
+
+    def _data(self, packet: Packet, kind: Type) -> str:
+        number = packet.buffer - (self.first_buffer or 0)
+        text = f"{kind.text} {number}.{packet.packet}" + (" L" if packet.last_buffer else "")
+        if (number, packet.packet) in self.packets:
+            text += AGAIN
+        self.packets.add((number, packet.packet))
+        begin = number * self.wanted.buffer_size + packet.packet * self.wanted.packet_size
+        right = self.data[begin : begin + self.wanted.packet_size]
+        if packet.data[: len(right)] != right or any(packet.data[len(right) :]):
+            text += " (wrong data)"
+        elif self.wanted.data_checksum and packet.data_checksum != data_checksum(packet.data):
+            text += " (bad data checksum)"
+        return text
+
+
+def _relation(packet: Packet, wanted: Parameters, name: str) -> str:
+    more = getattr(packet, name) > getattr(wanted, name)
+    return f"{name} {'larger' if more else 'smaller'}"
+
+
+def _ack(packet: Packet, sent_seq: int) -> str:
+    """Which messages it acknowledges: all that came in order, fewer, or more."""
+    if packet.high_seq == sent_seq:
+        return ""
+    return " ack fewer" if packet.high_seq < sent_seq else " ack more"
+
+
+def is_new(text: str) -> bool:
+    """Whether it is more than a repetition or a sign of life."""
+    if text.startswith("CONTROL["):
+        return "new " in text
+    return not text.endswith(AGAIN) and not text.startswith((Type.KEEPALIVE.text, Type.NULL_ACK.text))
+
+
+def in_order(texts: Iterable[str]) -> str:
+    """The reaction to an input: what follows upon itself is there once."""
+    kept: list[str] = []
+    for text in texts:
+        if not kept or kept[-1].removesuffix("*") != text:
+            kept.append(text)
+        else:
+            kept[-1] = f"{text}*"
+    return JOINED.join(kept) or NOTHING
+
+
+def as_set(texts: Iterable[str]) -> str:
+    """What time brought: each kind once, in the order of the alphabet. KEEPALIVEs count where nothing else came."""
+    kinds = set(texts)
+    packets = {text for text in kinds if not text.startswith("client:")}
+    if packets - {Type.KEEPALIVE.text}:
+        kinds.discard(Type.KEEPALIVE.text)
+    return JOINED.join(sorted(kinds)) or NOTHING

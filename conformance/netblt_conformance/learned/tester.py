@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The mapper: turns abstract inputs into packets of a scripted peer, calls of the client and time, and what the
+implementation does into abstract outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Status, Stop
+from netblt_conformance.learned import outputs
+from netblt_conformance.learned.alphabet import TIME
+from netblt_conformance.links.base import NEVER_US
+from netblt_conformance.packets.packets import Type, spoil
+from netblt_conformance.peer import ReceiverPeer, SenderPeer
+from netblt_conformance.peer.base import Seen
+
+BUFFERS = 2
+# Two packets in a buffer: the fewest with a packet that is not the last one.
+PARAMETERS = Parameters(
+    buffer_size=128,
+    packet_size=64,
+    burst_size=8,
+    burst_interval_ms=1,
+    death_timer_s=20,
+    max_buffers=1,
+    data_checksum=True,
+)
+# Two packets of the tester are so close that no timer expires between them: in an unbroken sequence of inputs time
+# does not count.
+DELAY_US = 1
+# A deadline within this is the pace of the data, or a message that waits for others, and belongs to the reaction.
+PACE_US = 2 * MICROSECONDS_PER_MS
+_PACED_ROUNDS = 20  # of an implementation that looks at its clock all the time
+_DEATHS = 3  # so many death timers after which an end that is still there stays
+_OTHER_VERSION, _UNKNOWN_TYPE = 9, 15
+
+# After the end of the connection only these arrive.
+_LATE = frozenset(
+    {"KEEPALIVE", "QUIT", "QUITACK", "ABORT", "REFUSED", "DONE", "NULL-ACK old", "CONTROL again", "DATA again"}
+)
+
+Action = Callable[[], bool]  # whether it was possible
+
+
+class Tester(ABC):
+    """The tester's end of one connection. An input returns the implementation's reaction."""
+
+    def __init__(self, peer: ReceiverPeer | SenderPeer) -> None:
+        self._any_peer = peer
+        self._link = peer.link
+        data = peer.data if peer.role.sender else b""
+        self._seen = outputs.Seen(peer.setting.iut_parameters, data)
+        self._read = 0  # packets of the implementation that were made outputs of
+        self._delivered_right: Callable[[], bool] = lambda: True
+        self._actions: dict[str, Action] = {**self._common(), **self.actions()}
+
+    # ---- what subclasses add ----
+
+    @abstractmethod
+    def actions(self) -> dict[str, Action]:
+        """Inputs by name. An action sends packets and returns whether it was possible."""
+
+    @property
+    def sent_seq(self) -> int:
+        """The highest number such that the tester sent all messages up to it."""
+        return 0
+
+    def on_delivered(self, check: Callable[[], bool]) -> None:
+        """`check`: whether the client of the implementation has received the right data."""
+        self._delivered_right = check
+
+    # ---- running ----
+
+    def begin(self) -> str:
+        """What the implementation does when it is started."""
+        self._settle()
+        return outputs.in_order(self._collect())
+
+    def do(self, name: str) -> str:
+        """One input of the alphabet, and the reaction."""
+        if self._link.status().closed and name not in _LATE:
+            return outputs.NOTHING
+        if name == TIME:
+            return self._pass_time()
+        count = len(self._link.capture.frames)
+        if not self._actions[name]():
+            return outputs.NOTHING
+        if len(self._link.capture.frames) > count or name.startswith("client"):
+            self._settle()
+        return outputs.in_order(self._collect())
+
+    def listen(self, span_us: int) -> list[str]:
+        """What comes by itself in this time."""
+        self._any_peer.listen(span_us)
+        return self._collect()
+
+    def _settle(self) -> None:
+        """Goes on until nothing more comes of what has happened. Timers are longer than this."""
+        peer, link = self._any_peer, self._link
+        for _ in range(_PACED_ROUNDS):
+            peer.listen(2 * link.delay_us + 1)
+            deadline_us = link.deadline_us()
+            if deadline_us is None or deadline_us - peer.now_us > PACE_US:
+                break
+            peer.listen(max(0, deadline_us - peer.now_us) + 1)
+        self._after_packets()
+
+    def _after_packets(self) -> None:
+        """The RESPONSE of a passive end opens the connection for the tester as well."""
+        peer = self._any_peer
+        if not peer.role.active and peer.agreed is None and peer.responses:
+            response = peer.responses[0].packet
+            peer.settle(response, response.death_timer_s)
+            peer.go_silent()
+
+    def _collect(self) -> list[str]:
+        """The outputs of what came since the last time."""
+        peer = self._any_peer
+        texts = [self._text(seen) for seen in peer.seen[self._read :]]
+        self._read = len(peer.seen)
+        status = (
+            self._seen.status_text(self._link.status(), self._delivered_right()) if self._link.tells_outcome else ""
+        )
+        return [*texts, status] if status else texts
+
+    def _text(self, seen: Seen) -> str:
+        peer, text = self._any_peer, self._seen.text(seen.packet, self.sent_seq)
+        if seen.packet.foreign_port != peer.own_port:
+            return f"{text} (to another port)"
+        return text
+
+    def _pass_time(self) -> str:
+        """Until something new comes; what is only repeated until then, or until the connection ends, is there once."""
+        link, peer = self._link, self._any_peer
+        end_us = peer.now_us + _DEATHS * PARAMETERS.death_timer_s * MICROSECONDS_PER_S
+        texts: list[str] = []
+        while peer.now_us < end_us:
+            deadline_us = link.deadline_us()
+            if deadline_us is None or deadline_us == NEVER_US or link.over:
+                break
+            peer.listen(min(end_us, max(peer.now_us, deadline_us)) - peer.now_us + link.delay_us + 1)
+            came = self._collect()
+            texts += came
+            if link.status().closed or any(map(outputs.is_new, came)):
+                self._settle()
+                texts += self._collect()
+                break
+        return outputs.as_set(texts)
+
+    # ---- inputs that both ends have ----
+
+    def _common(self) -> dict[str, Action]:
+        actions: dict[str, Action] = {
+            "KEEPALIVE": lambda: self._send(self._any_peer.forge.packet(Type.KEEPALIVE)),
+            "QUITACK": lambda: self._send(self._any_peer.forge.packet(Type.QUITACK)),
+            "QUIT": lambda: self._send(self._reason(Type.QUIT)),
+            "ABORT": lambda: self._send(self._reason(Type.ABORT)),
+            "REFUSED": lambda: self._send(self._reason(Type.REFUSED)),
+            "QUIT damaged": lambda: self._send(spoil(self._reason(Type.QUIT))),
+            "QUIT other version": lambda: self._send(self._reason(Type.QUIT, version=_OTHER_VERSION)),
+            "QUIT other port": lambda: self._send(self._reason(Type.QUIT, local_port=self._any_peer.own_port + 1)),
+            "type 15": lambda: self._send(self._any_peer.forge.packet(_UNKNOWN_TYPE)),
+            "client quits": lambda: self._stop(Stop.QUIT),
+            "client aborts": lambda: self._stop(Stop.ABORT),
+        }
+        if self._any_peer.role.active:
+            actions["RESPONSE"] = lambda: self._respond()
+            actions["RESPONSE other ID"] = lambda: self._respond(unique_id=(self._any_peer.unique_id + 1) % 2**32)
+            actions["RESPONSE larger"] = lambda: self._respond(buffer_size=2 * PARAMETERS.buffer_size)
+        else:
+            opening = self._any_peer.opening_values()
+            actions["OPEN"] = lambda: self._open()
+            other = (opening.unique_id + 1) % 2**32
+            actions["OPEN other ID"] = lambda: self._any_peer.agreed is not None and self._open(unique_id=other)
+            actions["OPEN wrong way"] = lambda: self._open(flags=opening.flags ^ 1)
+        return actions
+
+    def _send(self, packet: bytes) -> bool:
+        self._any_peer.send(packet)
+        return True
+
+    def _reason(self, kind: Type, **other: int) -> bytes:
+        return dataclasses.replace(self._any_peer.forge, **other).reason(kind, "tester")
+
+    def _stop(self, how: Stop) -> bool:
+        try:
+            self._link.stop(how, "client")
+        except NotSupportedError:
+            return False
+        return True
+
+    def _open(self, **override: int) -> bool:
+        """Not once the client knows the end: then it would be the next connection."""
+        if self._link.status() not in (Status.OPENING, Status.OPEN):
+            return False
+        self._any_peer.send_open(**override)
+        return True
+
+    def _respond(self, **override: int) -> bool:
+        """Accepts the OPEN; with other values the implementation may have to ignore it, so nothing is settled."""
+        peer = self._any_peer
+        if not peer.opens:
+            return False
+        opening = peer.opens[-1].packet
+        peer.version, peer.iut_port, peer.unique_id = opening.version, opening.local_port, opening.unique_id
+        peer.monitor.session.iut_port = peer.iut_port
+        if override:
+            peer.send_response(**override)
+        elif peer.agreed is None:
+            peer.respond()
+            peer.go_silent()
+        else:
+            peer.send_response()
+        return True

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Learned state machines: learning, files, comparison, and what a difference means."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from netblt_conformance.cases.case import Profile
+from netblt_conformance.commands import cli
+from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
+from netblt_conformance.common.model import ALL_ROLES, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.learned import learning, page
+from netblt_conformance.learned.alphabet import inputs, transfer
+from netblt_conformance.learned.campaign import Learned, Place, Work, load_other, names, reference_factory
+from netblt_conformance.learned.classes import Class, explain
+from netblt_conformance.learned.connection import Connection
+from netblt_conformance.learned.differences import Difference, changes, differences
+from netblt_conformance.learned.judged import Judged, Violation
+from netblt_conformance.learned.machine import Machine, Step, dot, from_steps, load, save
+from netblt_conformance.learned.sequences import tours
+from netblt_conformance.learned.workers import run
+
+WORKS = Profile(works=True)
+
+
+def light_switch(last_output: str = "off") -> Machine:
+    """Two states: `press` goes from one to the other, `look` stays."""
+    steps = {
+        "dark": {"press": ("on", "bright"), "look": ("dark", "dark")},
+        "bright": {"press": (last_output, "dark"), "look": ("bright", "bright")},
+    }
+    return from_steps("passive-receiver", "-", ("press", "look"), steps, "dark")
+
+
+def nothing_learned(_word: Any) -> None:
+    """The inputs are not noted."""
+
+
+# ---- learning ----
+
+
+def test_a_transfer_is_a_path_of_the_machine_that_is_learned_with_few_inputs() -> None:
+    """Stimulus: the reference as a passive sender, the small alphabet. Outcome: a machine in which the inputs of a
+    transfer lead to success."""
+    few = names(PASSIVE_SENDER, small=True)
+    machine = learning.learn(reference_factory(), PASSIVE_SENDER, WORKS, few, 1, nothing_learned)
+    outputs = machine.run([name for name in transfer(PASSIVE_SENDER) if name in few])
+    assert outputs[0].startswith("RESPONSE")
+    assert "client: success" in outputs[-1]
+    assert len(machine.steps) > 5
+
+
+@pytest.mark.parametrize("role", ALL_ROLES, ids=str)
+def test_the_stored_machine_of_the_reference_predicts_a_transfer_and_its_late_packets(role: Role) -> None:
+    word = (*transfer(role), "QUIT", "KEEPALIVE")
+    with Connection(reference_factory(), role, WORKS) as connection:
+        assert [connection.do(name) for name in word] == load_other(None, role).run(word)
+
+
+def test_reactions_that_differ_from_time_to_time_end_the_learning(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = itertools.count()
+    monkeypatch.setattr(Connection, "do", lambda _connection, _name: str(next(count)))
+    with pytest.raises(HarnessError, match="the same inputs have different outputs"):
+        learning.learn(reference_factory(), PASSIVE_SENDER, WORKS, ("OPEN", "time"), 1, nothing_learned)
+
+
+def test_without_aalpy_the_error_names_the_extra_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "aalpy", None)
+    assert cli.main(["learn"]) == 2
+    assert "netblt-conformance[learn]" in capsys.readouterr().err
+
+
+def test_a_crash_is_reported_with_the_inputs_before_it() -> None:
+    def crash(_emit: Any, place: Place) -> None:
+        place.note(["OPEN", "QUIT"])
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    piece = Work("crashes", crash)
+    run([piece], 1)
+    assert piece.word == ("OPEN", "QUIT")
+    assert "SIGSEGV" in piece.fault
+
+
+@pytest.mark.parametrize("role", ALL_ROLES, ids=str)
+def test_each_input_of_a_role_can_be_given_in_each_situation(role: Role) -> None:
+    """No input needs another one before it: where it is not possible, nothing is sent."""
+    for name in (one.name for one in inputs(role)):
+        with Connection(reference_factory(), role, WORKS) as connection:
+            assert isinstance(connection.do(name), str)
+
+
+# ---- machines ----
+
+
+def test_a_machine_is_read_as_it_was_written(tmp_path: Path) -> None:
+    save(light_switch(), tmp_path / "machine.json")
+    assert load(tmp_path / "machine.json") == light_switch()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"),
+    [
+        ('"bright", 1]', '"bright", 7]', "state 1, input look: there is no state 7"),
+        ("passive-receiver", "sideways", "unknown role 'sideways'"),
+        ('"layout": 1', '"layout": 9', "layout"),
+        ('"look": ["dark", 0]', '"glance": ["dark", 0]', "state 0 has not one transition for each input"),
+    ],
+)
+def test_a_file_with_a_mistake_is_refused_and_the_mistake_is_named(
+    old: str, new: str, mistake: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "machine.json"
+    save(light_switch(), file)
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(LinkUnavailableError, match=mistake):
+        load(file)
+
+
+def test_graphviz_text_has_an_arrow_for_each_change_of_state() -> None:
+    text = dot(light_switch())
+    assert 's0 -> s1 [label="press / on"];' in text
+    assert 's1 -> s0 [label="press / off"];' in text
+
+
+def test_tours_go_through_each_transition() -> None:
+    machine = load_other(None, PASSIVE_SENDER)
+    walked = set()
+    for word in tours(machine, 1):
+        for place, name in enumerate(word):
+            walked.add((machine.after(word[:place]), name))
+    assert walked == {(state, name) for state, name, _ in machine.edges()}
+
+
+def test_the_page_shows_states_differences_and_escaped_text(tmp_path: Path) -> None:
+    machine = light_switch("<off>")
+    page.write(tmp_path / "learned.html", {"name": "switch"}, [Learned(PASSIVE_RECEIVER, machine)], [])
+    text = (tmp_path / "learned.html").read_text(encoding="utf-8")
+    assert "&lt;off&gt;" in text
+    assert 'data-state="1"' in text
+
+
+# ---- differences ----
+
+
+def test_the_shortest_sequence_to_a_difference_is_found() -> None:
+    found = list(differences(light_switch(), light_switch("broken")))
+    assert found == [Difference("passive-receiver", ("press", "press"), "off", "broken")]
+
+
+def test_machines_of_other_inputs_are_not_compared() -> None:
+    other = Machine("passive-receiver", "-", ("press",), [{"press": Step("on", 0)}])
+    with pytest.raises(HarnessError, match="look"):
+        list(differences(light_switch(), other))
+
+
+def test_a_difference_is_what_is_missing_and_what_is_there_instead() -> None:
+    expected, seen = "CONTROL[OK 0, new GO 1], client: failure, closed", "DONE, client: failure, closed"
+    assert changes(expected, seen) == (["CONTROL[OK 0, new GO 1]"], ["DONE"])
+
+
+QUIETLY = Judged((), (), ())
+NO_QUITACK = Difference("passive-receiver", ("OPEN", "QUIT"), "QUITACK, client: failure", "client: failure")
+
+
+def test_a_violation_in_the_case_makes_a_difference_forbidden() -> None:
+    broken = Judged((), (), (Violation("CTRL-04", True, "an old message is missing", "oracles"),))
+    explanation = explain(NO_QUITACK, [broken], [QUIETLY], [])
+    assert (explanation.kind, explanation.identifiers) == (Class.FORBIDDEN, ("CTRL-04",))
+
+
+def test_what_is_held_against_the_reference_as_well_does_not_count() -> None:
+    broken = Judged((), (), (Violation("CTRL-04", True, "an old message is missing", "oracles"),))
+    assert explain(NO_QUITACK, [broken], [broken], []).identifiers == ("QUIT-01",)
+
+
+def test_a_missing_reaction_to_a_legal_sequence_names_the_requirement_by_which_it_is_due() -> None:
+    explanation = explain(NO_QUITACK, [QUIETLY], [QUIETLY], [])
+    assert (explanation.kind, explanation.identifiers) == (Class.FORBIDDEN, ("QUIT-01",))
+
+
+def test_a_reaction_that_is_only_late_is_not_forbidden() -> None:
+    assert explain(NO_QUITACK, [Judged((), ("QUITACK",), ())], [QUIETLY], []).kind is Class.NEW
+
+
+def test_the_difference_of_a_legal_variant_is_permitted_by_its_ambiguity() -> None:
+    row = {
+        "role": "passive-receiver",
+        "kind": " ".join(NO_QUITACK.kind),
+        "ambiguities": ["AMB-55"],
+        "variants": ["silent"],
+    }
+    explanation = explain(NO_QUITACK, [QUIETLY], [QUIETLY], [row])
+    assert (explanation.kind, explanation.identifiers) == (Class.PERMITTED, ("AMB-55",))
+
+
+def test_a_crash_is_forbidden() -> None:
+    assert explain(NO_QUITACK, [Judged((), (), (), "crashed")], [QUIETLY], []).kind is Class.FORBIDDEN
