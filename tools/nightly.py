@@ -154,6 +154,19 @@ def bakeoff(given: argparse.Namespace) -> list[Command]:
     return [[*command, "--output", str(given.report / "bakeoff")]]
 
 
+def learned(given: argparse.Namespace) -> list[Command]:
+    """The machines of the reference and of the example in C with new seeds must be the stored ones."""
+    command = [str(VENV / "netblt-conformance"), "learn"]
+    example = str(ROOT / "conformance" / "adapters" / "example_pipe_c.toml")
+    again = [*command, "--strict", "--seed", str(given.first_seed)]
+    return [
+        [*again, "--output", str(given.report / "learned")],
+        [*again, "--adapter", example, "--output", str(given.report / "learned-pipe")],
+        [*command, "--mutants"],
+        [*command, "--variants"],
+    ]
+
+
 def experiments(_given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "experiments.py")]]
 
@@ -224,6 +237,8 @@ JOBS = [
         campaign),
     Job("bakeoff", "all implementations of this repository against each other, on real links over bad networks", HOUR_S,
         bakeoff),
+    Job("learned", "state machines of the reference, learned again, must be those that are stored; mutants and variants "
+        "must differ, by a trace", 2 * HOUR_S, learned, keep_going=True),
     Job("mutants", "every wrong variant must be found", HOUR_S,
         lambda _: [[str(VENV / "netblt-conformance"), "mutants"]]),
     Job("diagnosis", "every case against every mutant: the likely causes must name what the mutant breaks", 3 * HOUR_S,

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from netblt_conformance.cases.case import Profile
 from netblt_conformance.commands import cli
+from netblt_conformance.common import paths
 from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.learned import learning, page
@@ -95,6 +96,12 @@ def test_each_input_of_a_role_can_be_given_in_each_situation(role: Role) -> None
     for name in (one.name for one in inputs(role)):
         with Connection(reference_factory(), role, WORKS) as connection:
             assert isinstance(connection.do(name), str)
+
+
+def test_the_document_lists_each_input() -> None:
+    text = (paths.root() / "docs" / "learned.md").read_text(encoding="utf-8")
+    for one in {one for role in ALL_ROLES for one in inputs(role)}:
+        assert f"| `{one.name}` | {one.about} | {'yes' if one.legal else 'no'} |" in text
 
 
 # ---- machines ----

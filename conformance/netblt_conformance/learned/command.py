@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DEFAULT_OUTPUT = Path("netblt-learned")
 DEFAULT_DIFFERENCES = 10
 DEFAULT_PER_STATE = 4
-REFERENCE = "reference"
+REFERENCE, NONE = "reference", "none"
 
 
 def _at_least_one(text: str) -> int:
@@ -50,13 +50,14 @@ def learn_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--against", default=REFERENCE, metavar="LEARNED",
-        help="the machines to compare with: a folder or file that learn wrote, or reference (default)",
+        help="what to compare with: a folder or file that learn wrote, reference (default), or none",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=target.DEFAULT_SEED, help="of all choices (default: %(default)s)")
     parser.add_argument(
         "--differences", type=_at_least_one, default=DEFAULT_DIFFERENCES, metavar="N",
         help="report so many differences of each role at most (default: %(default)s)",
     )  # fmt: skip
+    parser.add_argument("--strict", action="store_true", help="a difference that is new to the catalogue fails, too")
     parser.add_argument("--small", action="store_true", help="learn with a few inputs only: a minute's first look")
     parser.add_argument("--no-dissector", action="store_true", help="skip the dissector check (tshark and the plugin)")
     what = parser.add_mutually_exclusive_group()
@@ -88,7 +89,7 @@ def _factory(options: argparse.Namespace) -> LinkFactory:
 
 
 def command_learn(options: argparse.Namespace) -> int:
-    """0: no difference is forbidden. 1: one is, or the implementation crashed. 2: nothing could be learned."""
+    """0: no difference is forbidden. 1: one is (--strict: or new), or a crash. 2: nothing could be learned."""
     from netblt_conformance.learned import learning
 
     learning.library()
@@ -129,7 +130,11 @@ class _Run:
         options, began_s = self._options, time.monotonic()
         roles = tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
         against = None if options.against == REFERENCE else Path(options.against)
-        others = {} if options.small else {role: self._campaign.load_other(against, role) for role in roles}
+        others = (
+            {}
+            if options.small or options.against == NONE
+            else {role: self._campaign.load_other(against, role) for role in roles}
+        )
         learned = self._campaign.learn_all(
             self._factory, roles, options.seed, self._jobs, small=options.small, on_progress=self._show
         )
@@ -148,7 +153,8 @@ class _Run:
         self._tell(found, began_s)
         if not any(one.machine for one in learned):
             return ExitCode.FAILED if any(one.fault for one in learned) else ExitCode.COULD_NOT_RUN
-        broken = any(one.fault for one in learned) or any(one.explanation.kind == "forbidden" for one in found)
+        bad = ("forbidden", "new") if options.strict else ("forbidden",)
+        broken = any(one.fault for one in learned) or any(one.explanation.kind in bad for one in found)
         return ExitCode.FAILED if broken else ExitCode.HOLDS
 
     def _show(self, sequences: int) -> None:

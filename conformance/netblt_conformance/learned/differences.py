@@ -51,7 +51,7 @@ def differences(reference: Machine, learned: Machine) -> Iterator[Difference]:
     """The shortest word of each kind, by length. HarnessError when the inputs of the machines differ."""
     if set(reference.inputs) != set(learned.inputs):
         others = sorted(set(reference.inputs) ^ set(learned.inputs))
-        raise HarnessError(f"the machines were learned with other inputs: {', '.join(others)}; learn both anew")
+        raise HarnessError(f"the machines were learned with other inputs: {', '.join(others)}; learn both again")
     if reference.began != learned.began:
         yield Difference(learned.role, (), reference.began, learned.began)
     words: dict[tuple[int, int], Word] = {(0, 0): ()}

@@ -21,7 +21,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one state to another; of those from a state to itself the table tells."""
+    """From one state to another; the table shows those from a state to itself."""
 
     source: int
     to: int

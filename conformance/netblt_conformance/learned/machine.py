@@ -75,7 +75,7 @@ class Machine:
 def from_steps(
     role: str, began: str, inputs: Sequence[str], steps: dict[Any, dict[str, tuple[str, Any]]], first: Any
 ) -> Machine:
-    """A machine of states with any names, numbered anew. What cannot be reached is left out."""
+    """A machine of states with any names, numbered again from 0. What cannot be reached is left out."""
     numbers, waiting = {first: 0}, deque([first])
     while waiting:
         state = waiting.popleft()

@@ -4,6 +4,7 @@ that differ from connection to connection (ports, IDs, sequence numbers, times) 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -16,6 +17,8 @@ AGAIN = " again"
 JOINED = ", "
 # Of the others a repetition is as good as a first one: answers to packets, each by itself.
 _TOLD_AGAIN = (Type.QUIT, Type.DONE)
+# A timer that repeats until the death timer expires does so at least as often, whatever its length.
+_MANY = 4
 _NEGOTIATED = ("buffer_size", "packet_size", "burst_size", "burst_interval_ms", "max_buffers", "flags")
 _STATUS = {
     Status.OPEN: "client: open",
@@ -147,9 +150,16 @@ def in_order(texts: Iterable[str]) -> str:
     return JOINED.join(kept) or NOTHING
 
 
+def _repeats(text: str) -> bool:
+    """Whether their number shows that a timer goes on until the connection ends."""
+    return text.startswith("CONTROL[") or text == f"{Type.QUIT.text}{AGAIN}"
+
+
 def as_set(texts: Iterable[str]) -> str:
-    """What time brought: each kind once, in the order of the alphabet. KEEPALIVEs count where nothing else came."""
-    kinds = set(texts)
+    """What time brought: each kind once, in the order of the alphabet, with a mark when it came often.
+    KEEPALIVEs count where nothing else came."""
+    counts = Counter(texts)
+    kinds = {f"{text}*" if count >= _MANY and _repeats(text) else text for text, count in counts.items()}
     packets = {text for text in kinds if not text.startswith("client:")}
     if packets - {Type.KEEPALIVE.text}:
         kinds.discard(Type.KEEPALIVE.text)
