@@ -62,8 +62,8 @@ def learn_all(
             def on_word(word: Sequence[str]) -> None:
                 nonlocal played
                 place.note(word)
-                played += 1
-                if played % _SEQUENCES_PER_EVENT == 0:
+                played += len(word) == 1
+                if len(word) == 1 and played % _SEQUENCES_PER_EVENT == 0:
                     emit({"event": "at", "played": played})
 
             profile = probe(factory, role, seed)[0]

@@ -27,7 +27,6 @@ def library() -> Any:
     try:
         import aalpy
         import aalpy.learning_algs
-        import aalpy.oracles
     except ImportError:
         raise LinkUnavailableError(
             "AALpy is not installed: run tools/setup, or pip install 'netblt-conformance[learn]'"
@@ -35,54 +34,67 @@ def library() -> Any:
     return aalpy
 
 
+class _Implementation:
+    """What AALpy learns: the methods of its class SUL."""
+
+    def __init__(self, factory: LinkFactory, role: Role, profile: Profile, on_word: OnWord) -> None:
+        self.num_queries = self.num_steps = self.num_cached_queries = 0
+        self._start: Callable[[], Connection] = lambda: Connection(factory, role, profile)
+        self._on_word = on_word
+        self._connection: Connection | None = None
+        self._word: list[str] = []
+        self.began = ""
+
+    def pre(self) -> None:
+        self._word = []
+        self._connection = self._start()
+        self.began = self._connection.began
+
+    def step(self, letter: str) -> str:
+        assert self._connection is not None
+        self._word.append(letter)
+        self._on_word(self._word)
+        return self._connection.do(letter)
+
+    def post(self) -> None:
+        if self._connection is not None:
+            self._connection.case.close()
+
+
+class _Tests:
+    """What AALpy tests a hypothesis with: the methods of its class Oracle."""
+
+    sul: Any
+    num_queries: int
+    num_steps: int
+    suite: Callable[[Any], tuple[Machine, Sequence[Word]]]
+
+    def find_cex(self, hypothesis: Any) -> Word | None:
+        """Inputs whose last output the hypothesis does not predict."""
+        hypothetical, words = self.suite(hypothesis)
+        for word in words:
+            self.num_queries += 1
+            self.num_steps += len(word)
+            seen, wanted = self.sul.query(word), hypothetical.run(word)
+            if seen != wanted:
+                return word[: next(n for n, output in enumerate(wanted, 1) if seen[n - 1] != output)]
+        return None
+
+
 def learn(
     factory: LinkFactory, role: Role, profile: Profile, names: Sequence[str], seed: int, on_word: OnWord
 ) -> Machine:
-    """`names`: the inputs. `on_word` gets each sequence of inputs before it is played. NotSupportedError when the
+    """`names`: the inputs. `on_word` gets the inputs so far, before each one is given. NotSupportedError when the
     implementation does not play the role; HarnessError when the same inputs have different outputs."""
     aalpy = library()
-
-    class Implementation(aalpy.base.SUL):  # type: ignore[misc]
-        """What AALpy learns."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.began = ""
-            self._connection: Connection | None = None
-            self._word: list[str] = []
-
-        def pre(self) -> None:
-            on_word(self._word)
-            self._word = []
-            self._connection = Connection(factory, role, profile)
-            self.began = self._connection.began
-
-        def step(self, letter: str) -> str:
-            assert self._connection is not None
-            self._word.append(letter)
-            return self._connection.do(letter)
-
-        def post(self) -> None:
-            if self._connection is not None:
-                self._connection.case.close()
-
+    subject = type("Implementation", (_Implementation, aalpy.SUL), {})(factory, role, profile, on_word)
     guides = guiding(role, names)
 
-    class Tests(aalpy.base.Oracle):  # type: ignore[misc]
-        """What AALpy tests a hypothesis with."""
+    def suite(hypothesis: Any) -> tuple[Machine, Any]:
+        hypothetical = _machine(hypothesis, role, "", names)
+        return hypothetical, itertools.chain(guides, sequences.suite(hypothetical, seed, PER_STATE))
 
-        def find_cex(self, hypothesis: Any) -> Any:
-            hypothetical = _machine(hypothesis, role, "", names)
-            for word in itertools.chain(guides, sequences.suite(hypothetical, seed, PER_STATE)):
-                self.num_queries += 1
-                self.num_steps += len(word)
-                seen, wanted = self.sul.query(word), hypothetical.run(word)
-                if seen != wanted:
-                    return word[: next(n for n, output in enumerate(wanted, 1) if seen[n - 1] != output)]
-            return None
-
-    subject = Implementation()
-    oracle = Tests(list(names), subject)
+    oracle = type("Tests", (_Tests, aalpy.base.Oracle), {"suite": staticmethod(suite)})(list(names), subject)
     run = aalpy.learning_algs.run_KV
     try:
         found, data = run(list(names), subject, oracle, "mealy", return_data=True, print_level=0)

@@ -85,7 +85,7 @@ def departures(
 def _departure(
     factory: LinkFactory, role: Role, profile: Profile, machine: Machine, word: Word, place: Place
 ) -> Difference | None:
-    place.note(word)
+    place.note((str(role), *word))
     with Connection(factory, role, profile) as connection:
         if connection.began != machine.began:
             return Difference(str(role), (), machine.began, connection.began)
@@ -145,7 +145,8 @@ def _action(
 
 def _outcome(entry: Mutant | Variant, piece: Work, roles: Sequence[Role]) -> Outcome:
     if piece.fault:
-        return Outcome(entry, (Difference(str(roles[0]), piece.word, "no crash", f"{CRASH}: {piece.fault}"),))
+        role, *word = piece.word or (str(roles[0]),)
+        return Outcome(entry, (Difference(role, tuple(word), "no crash", f"{CRASH}: {piece.fault}"),))
     if "mistake" in piece.result:
         return Outcome(entry, mistake=piece.result["mistake"])
     rows = piece.result["differences"]
