@@ -18,14 +18,14 @@ from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.learned import learning, page
 from netblt_conformance.learned.alphabet import inputs, transfer
-from netblt_conformance.learned.campaign import Learned, Place, Work, load_other, names, reference_factory
+from netblt_conformance.learned.campaign import Learned, load_other, names, reference_factory
 from netblt_conformance.learned.classes import Class, explain
 from netblt_conformance.learned.connection import Connection
 from netblt_conformance.learned.differences import Difference, changes, differences
 from netblt_conformance.learned.judged import Judged, Violation
 from netblt_conformance.learned.machine import Machine, Step, dot, from_steps, load, save
 from netblt_conformance.learned.sequences import tours
-from netblt_conformance.learned.workers import run
+from netblt_conformance.learned.workers import Place, Work, run
 
 WORKS = Profile(works=True)
 
