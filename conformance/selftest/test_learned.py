@@ -16,7 +16,7 @@ from netblt_conformance.commands import cli
 from netblt_conformance.common import paths
 from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
-from netblt_conformance.learned import learning, page
+from netblt_conformance.learned import learning, measure, page
 from netblt_conformance.learned.alphabet import inputs, transfer
 from netblt_conformance.learned.campaign import Learned, load_other, names, reference_factory
 from netblt_conformance.learned.classes import Class, explain
@@ -26,6 +26,7 @@ from netblt_conformance.learned.judged import Judged, Violation
 from netblt_conformance.learned.machine import Machine, Step, dot, from_steps, load, save
 from netblt_conformance.learned.sequences import tours
 from netblt_conformance.learned.workers import Place, Work, run
+from netblt_conformance.mutants.mutants import Edit, Variant
 
 WORKS = Profile(works=True)
 
@@ -212,3 +213,11 @@ def test_the_difference_of_a_legal_variant_is_permitted_by_its_ambiguity() -> No
 
 def test_a_crash_is_forbidden() -> None:
     assert explain(NO_QUITACK, [Judged((), (), (), "crashed")], [QUIETLY], []).kind is Class.FORBIDDEN
+
+
+def test_a_variant_without_ambiguity_is_explained_by_one_that_differs_in_the_same_way() -> None:
+    row = {"role": "passive-receiver", "kind": " ".join(NO_QUITACK.kind), "ambiguities": ["AMB-55"], "variants": ["a"]}
+    edit = Edit(file="close.c", old="a", new="b")
+    variant = Variant(name="unnamed", ambiguities=(), about="text", edit=(edit,))
+    assert measure.explaining(measure.Outcome(variant, (NO_QUITACK,)), [row]) == {"AMB-55"}
+    assert measure.explaining(measure.Outcome(variant, (NO_QUITACK,)), []) == set()

@@ -68,7 +68,7 @@ def learn_options(parser: argparse.ArgumentParser) -> None:
         help="--mutants, --variants: so many random sequences from each state (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--save", type=Path, metavar="FILE", help="--variants: write what is permitted, for later comparisons"
+        "--save", type=Path, metavar="FILE", help="--variants: write what is permitted, with what is stored"
     )
     parser.add_argument(
         "-j", "--jobs", type=_at_least_one, default=0, metavar="N", help="processes (default: processors)"

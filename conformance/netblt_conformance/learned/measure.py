@@ -21,7 +21,7 @@ from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.learned.campaign import load_other
-from netblt_conformance.learned.classes import save_permitted
+from netblt_conformance.learned.classes import permitted_table, save_permitted
 from netblt_conformance.learned.connection import Connection
 from netblt_conformance.learned.differences import Difference
 from netblt_conformance.learned.machine import Machine, Word
@@ -226,16 +226,19 @@ def variants(names: Sequence[str], plan: Plan, save: Path | None) -> int:
     def show(outcome: Outcome) -> None:
         assert isinstance(outcome.entry, Variant)
         amb = " ".join(outcome.entry.ambiguities)
-        word = "alike" if not outcome.differences else "explained" if amb else "gap"
+        word = "alike" if not outcome.differences else "differs"
         print(f"{word:<10}{outcome.entry.name}  {amb}".rstrip(), flush=True)
         for one in outcome.differences[:2]:
             print(fit(f"          {_after(one)}"), flush=True)
 
     outcomes = _measure(wanted, plan, KINDS_MOST, show)
     different = [one for one in outcomes if one.differences]
-    gaps = [one for one in different if not _ambiguities(one)]
+    rows = _rows(different, permitted_table())
+    gaps = [one for one in different if not explaining(one, rows)]
+    for one in gaps:
+        print(f"gap       {one.entry.name}: no ambiguity names it, and no variant with one reacts like it")
     if save is not None:
-        save_permitted(_rows(different), save)
+        save_permitted(rows, save)
     print(
         f"{len(different)} of {len(wanted)} variants differ; an ambiguity explains {len(different) - len(gaps)}, none "
         f"explains {len(gaps)}; seed {plan.seed}, {time.monotonic() - began_s:.0f} s"
@@ -249,9 +252,16 @@ def _ambiguities(outcome: Outcome) -> tuple[str, ...]:
     return outcome.entry.ambiguities
 
 
-def _rows(different: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """One row for each role and kind of difference, with all variants that show it."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+def explaining(outcome: Outcome, rows: Sequence[dict[str, Any]]) -> set[str]:
+    """The ambiguities of the variant, else those of other variants that show one of its differences."""
+    kinds = {(one.role, " ".join(one.kind)) for one in outcome.differences}
+    alike = (name for row in rows if (row["role"], row["kind"]) in kinds for name in row["ambiguities"])
+    return {*_ambiguities(outcome), *alike}
+
+
+def _rows(different: Sequence[Outcome], known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`known` and one row for each role and kind of difference, with all variants that show it."""
+    rows = {(row["role"], row["kind"]): dict(row) for row in known}
     for outcome in different:
         for one in outcome.differences:
             kind = " ".join(one.kind)
