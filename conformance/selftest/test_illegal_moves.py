@@ -15,7 +15,6 @@ from netblt_conformance.common import paths
 from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Parameters
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import fields, play, script
-from netblt_conformance.generated.illegal import PREFIX
 from netblt_conformance.generated.play import Played
 from netblt_conformance.generated.script import Script, move
 from netblt_conformance.links.sim import SimLinkFactory
@@ -98,7 +97,7 @@ def test_a_changed_field_has_the_header_checksum_that_is_right_for_it(
 
 def test_every_field_of_a_base_is_in_its_packets(invented: list[Played]) -> None:
     tried = Counter(one.name for result in invented for one in result.done)
-    bases = {name.split(".")[1] for name in tried if name.startswith(PREFIX)}
+    bases = {name.split(".")[1] for name in tried if name.startswith(script.ILLEGAL_PREFIX)}
     assert bases >= fields.BASES.keys(), "a base is never used"
     changed = {word for name in tried for word in name.split(".")[2:]}
     names = {word for words in changed for word in words.split("+")}

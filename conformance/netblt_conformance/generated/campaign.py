@@ -22,10 +22,9 @@ from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.words import last_lines
 from netblt_conformance.generated import play
-from netblt_conformance.generated.illegal import PREFIX
 from netblt_conformance.generated.play import Fault, Played, Seen, kinds
 from netblt_conformance.generated.script import Move, Script, begin, from_text, move
-from netblt_conformance.generated.second import MISLED, Found, Merged
+from netblt_conformance.generated.second import Found, Merged
 from netblt_conformance.links.base import LinkFactory
 
 BLOCK_SCRIPTS = 100
@@ -67,15 +66,6 @@ class Block:
     texts: dict[int, str] = field(default_factory=dict)  # of the scripts that were played to their end
     moves: dict[int, int] = field(default_factory=dict)  # how many they had
     unsupported: set[int] = field(default_factory=set)  # scripts that the implementation cannot take part in
-
-    def has_illegal_moves(self, number: int) -> bool:
-        """Whether the tester was no conforming peer in this script."""
-        return any(one.name.startswith(PREFIX) for one in from_text(self.texts[number]).moves)
-
-    def is_fault(self, found: Found) -> bool:
-        """Whether the implementation has failed. Illegal data with the last-buffer flag mislead the plugin."""
-        misled = found.finding.requirement in MISLED and self.has_illegal_moves(found.number)
-        return found.by_implementation and not misled
 
     def convicted(self, found: Found) -> Failure:
         """The failure of the script in which the dissector finds this violation by the implementation."""
@@ -151,7 +141,7 @@ class _BlockChild(Child):
             )
             faults = played.faults + played.warnings(campaign.warns)
             emit(_ran(number, played, faults))
-            if played.supported and campaign.dissector:
+            if played.supported and campaign.dissector and not played.script.has_illegal_moves:
                 merged.add(number, played.script, played.capture)
             if faults and campaign.first_only:
                 break

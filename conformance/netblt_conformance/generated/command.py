@@ -168,9 +168,9 @@ class _Run:
         if self._tshark is None:
             return
         for found in violations(self._tshark, block.stem):
-            if found.by_generator and not block.has_illegal_moves(found.number):
+            if found.by_generator:
                 self._mistakes.append(found)
-            elif block.is_fault(found):
+            elif found.by_implementation:
                 self._convict(found, block)
 
     def _convict(self, found: Found, block: Block) -> None:
@@ -247,7 +247,7 @@ class _Again:
         self._capture.unlink(missing_ok=True)
         once = play_once(self._factory, one, self._capture)
         kinds, reasons = once.kinds, list(once.reasons)
-        if self._tshark is not None and self._capture.is_file():
+        if self._tshark is not None and self._capture.is_file() and not one.has_illegal_moves:
             for finding in convicted(self._tshark, one, self._capture):
                 if finding.requirement not in kinds:
                     reasons.append(f"{finding.requirement}: {finding.text} (dissector)")

@@ -21,6 +21,7 @@ from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import demands, fields, originals
 from netblt_conformance.generated.copies import Copies
 from netblt_conformance.generated.demands import Demand, Effect
+from netblt_conformance.generated.script import ILLEGAL_PREFIX as PREFIX
 from netblt_conformance.generated.script import Move
 from netblt_conformance.links.base import STRANGER_ADDRESS
 from netblt_conformance.packets import packets
@@ -28,7 +29,6 @@ from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Kind, Message,
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen, UnmetError
 
-PREFIX = "bad."
 _TWO_FIELDS = 0.3  # share of the moves that change two
 _WHICH = 1 << 10
 _TRIES = 6  # candidates at a moment; what would be legal is left out
@@ -66,7 +66,7 @@ class Illegal:
         self._copies = copies
         self._played: list[tuple[int, Demand]] = []  # and when it was made
         self._answered: set[int] = set()  # frames of ABORTs that answer a packet with a foreign unique ID
-        self._asked: Counter[Key] = Counter()  # packets of other connections
+        self._asked: Counter[Key] = Counter()  # packets of other connections, without ABORTs
         self._opens: set[Key] = set()  # those among which was an OPEN
 
     # ---- choosing ----
@@ -258,7 +258,7 @@ class Illegal:
         """A packet may get an answer for another connection than this one. `elsewhere`: another host has sent it."""
         key = packet.foreign_port, packet.local_port, elsewhere
         if key != (self._peer.iut_port, self._peer.own_port, False):
-            self._asked[key] += 1
+            self._asked[key] += packet.type is not Type.ABORT
             if packet.type is Type.OPEN:
                 self._opens.add(key)
 
@@ -309,7 +309,9 @@ class Illegal:
                 _accuse(case, Verdict.FAIL, "DEMUX-03", what, strange[0].frame, "ABORT, REFUSED or no answer")
             elif len(found) > self._asked[key]:
                 what = f"{len(found)} packets answer {self._asked[key]} packets of no connection"
-                _accuse(case, Verdict.FAIL, "DEMUX-03", what, found[-1].frame, "at most one answer to each")
+                _accuse(
+                    case, Verdict.FAIL, "DEMUX-03", what, found[-1].frame, "at most one answer to each, none to ABORT"
+                )
 
     def conclude(self, case: Case, *, has_left: bool, open_: bool) -> bool:
         """Whether illegal packets decide how the script ends, which is judged then."""

@@ -89,7 +89,7 @@ def judge(task: Task) -> Outcome:
 
 def _found(tshark: Tshark, block: Block) -> Iterator[Failure]:
     for found in violations(tshark, block.stem):
-        if block.is_fault(found):
+        if found.by_implementation:
             yield block.convicted(found)
 
 

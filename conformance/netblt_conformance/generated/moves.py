@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Stop
 from netblt_conformance.generated import copies
-from netblt_conformance.generated.illegal import PREFIX, Illegal
-from netblt_conformance.generated.script import Move, Script
+from netblt_conformance.generated.illegal import Illegal
+from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Packet, Type
@@ -125,7 +125,7 @@ class Player(ABC):
                 self._stray(*STRAYS[which])
             case "hush", () if self._may_hush():
                 self._hush()
-            case name, _ if name.startswith(PREFIX):
+            case name, _ if name.startswith(ILLEGAL_PREFIX):
                 return self.illegal.play(move, open_=self.may_leave())
             case name, numbers if name in _LEAVES and len(numbers) < 2 and self.may_leave():
                 self.repeats = min(*numbers, self.script.iut.death_timer_s // _S_FOR_EACH_REPEAT) if numbers else 0

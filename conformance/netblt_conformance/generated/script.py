@@ -19,6 +19,7 @@ from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Parameters
 from netblt_conformance.common.toml_file import Table, Texts
 
 LAYOUT_VERSION = 1
+ILLEGAL_PREFIX = "bad."  # of the names of illegal moves
 # Small, so that a few moves reach every state: packets in a buffer, buffers, bursts.
 _PACKET_BYTES = (16, 48, 64)
 _PACKETS_PER_BUFFER = (1, 1, 1, 2, 2, 3, 3, 4, 4, 6, 6, 20)
@@ -61,6 +62,11 @@ class Script:
     openings_lost: int = 0  # OPENs or RESPONSEs of the tester, or OPENs of the implementation, before one arrives
     moves: tuple[Move, ...] = ()
     requirements: tuple[str, ...] = ()  # that the implementation violates in it
+
+    @property
+    def has_illegal_moves(self) -> bool:
+        """Whether the tester is no conforming peer. Such packets mislead the Wireshark plugin about the connection."""
+        return any(one.name.startswith(ILLEGAL_PREFIX) for one in self.moves)
 
     def with_moves(self, moves: tuple[Move, ...]) -> Script:
         return dataclasses.replace(self, moves=moves)

@@ -24,8 +24,6 @@ IUT = address_text(IUT_ADDRESS)
 # What a network makes of the packets of a conforming tester: it delivers them in another order, closer together, long
 # after they were sent, or damaged. Any other finding against the tester is a mistake of the generator.
 NETWORK = frozenset({"ORDER-01", "ORDER-02", "ORDER-03", "CTRL-06", "RATE-01", "RATE-03", "OPEN-05", "WIRE-04"})
-# The plugin takes the buffer of any data with the last-buffer flag for the last one, though it has no GO.
-MISLED = frozenset({"CLOSE-01"})
 _SIDES = {True: "sender", False: "receiver"}  # of the implementation; the plugin needs to know where was captured
 
 
