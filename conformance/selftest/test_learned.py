@@ -211,6 +211,14 @@ def test_the_difference_of_a_legal_variant_is_permitted_by_its_ambiguity() -> No
     assert (explanation.kind, explanation.identifiers) == (Class.PERMITTED, ("AMB-55",))
 
 
+def test_a_reaction_that_the_reference_shows_as_well_is_not_forbidden() -> None:
+    """The machine that is compared with may be incomplete."""
+    same = Judged(("RESPONSE", NO_QUITACK.seen), (), ())
+    explanation = explain(NO_QUITACK, [same], [same], [])
+    assert explanation.kind is Class.NEW
+    assert "incomplete" in explanation.text
+
+
 def test_a_crash_is_forbidden() -> None:
     assert explain(NO_QUITACK, [Judged((), (), (), "crashed")], [QUIETLY], []).kind is Class.FORBIDDEN
 

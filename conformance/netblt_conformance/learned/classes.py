@@ -91,6 +91,10 @@ def explain(
     fault = next((one.fault for one in judged if one.fault), "")
     if fault:
         return Explanation(Class.FORBIDDEN, ("ROBUST-02",), f"the implementation {fault}")
+    if difference.word and reference and reference[0].outputs[-1:] == (difference.seen,):
+        return Explanation(
+            Class.NEW, (), "the reference reacts in the same way: its stored machine is incomplete; learn it again"
+        )
     harmless = {violation.requirement for one in reference for violation in one.violations}
     found = [violation for one in judged for violation in one.violations if violation.requirement not in harmless]
     if failures := [violation for violation in found if violation.fails]:

@@ -18,7 +18,7 @@ from netblt_conformance.learned.machine import Machine, Word
 from netblt_conformance.links.base import LinkFactory
 
 # Random sequences from each state of a hypothesis.
-PER_STATE = 8
+PER_STATE = 25
 OnWord = Callable[[Sequence[str]], None]
 
 
