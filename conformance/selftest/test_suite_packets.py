@@ -11,7 +11,15 @@ import pytest
 from netblt_conformance.common import paths
 from netblt_conformance.packets import fuzz, packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
-from netblt_conformance.wire import NETBLT
+from netblt_conformance.wire import (
+    NETBLT,
+    NETBLTControl,
+    NETBLTGo,
+    NETBLTLData,
+    NETBLTNullAck,
+    NETBLTOk,
+    NETBLTResend,
+)
 from scapy.packet import Padding
 
 # schema.json lies beside the vectors; vector files hold lists.
@@ -120,3 +128,55 @@ def test_the_reader_agrees_with_the_layers_on_damaged_packets(name: str) -> None
             else:
                 assert getattr(packet, field) == value, (field, raw.hex())
     assert compared > len(sound)
+
+
+def forged_by_the_layers(kind: Type, body: Any) -> bytes:
+    packet = NETBLT(type=kind, local_port=FORGE.local_port, foreign_port=FORGE.foreign_port) / body
+    return packets.seal(bytes(packet))
+
+
+FORGE = Forge(packets.READ_AS_VERSION, 1000, 2000)
+
+
+def random_message(chance: random.Random) -> tuple[Message, Any]:
+    """A message, and the same as a layer."""
+    seq, buffer = chance.randrange(1 << 16), chance.randrange(1 << 32)
+    kind = chance.choice(list(Kind))
+    if kind is Kind.GO:
+        return Message(kind, seq, buffer), NETBLTGo(seq=seq, buffer=buffer)
+    if kind is Kind.RESEND:
+        numbers = tuple(chance.randrange(1 << 16) for _ in range(chance.randrange(6)))
+        return Message(kind, seq, buffer, packets=numbers), NETBLTResend(seq=seq, buffer=buffer, packets=list(numbers))
+    offer = {name: chance.randrange(1 << 16) for name in ("burst_size", "burst_interval_ms", "control_timer_ms")}
+    return Message(kind, seq, buffer, **offer), NETBLTOk(seq=seq, buffer=buffer, **offer)
+
+
+def test_what_is_forged_is_what_the_layers_build() -> None:
+    chance = random.Random(1)
+    for _ in range(100):
+        messages, layers = zip(*(random_message(chance) for _ in range(chance.randrange(1, 5))), strict=True)
+        assert FORGE.control(messages) == forged_by_the_layers(Type.CONTROL, NETBLTControl(messages=list(layers)))
+        data, flags = chance.randbytes(chance.randrange(20)), chance.randrange(2)
+        values = Packet(b"", type=Type.LDATA, buffer=7, high_seq=8, packet=9, data_checksum=10, flags=flags, data=data)
+        body = NETBLTLData(buffer=7, high_seq=8, packet=9, data_checksum=10, flags=flags)
+        assert FORGE.data(values) == forged_by_the_layers(Type.LDATA, body / data if data else body)
+        ack = [chance.randrange(1 << 16) for _ in range(3)]
+        body = NETBLTNullAck(high_seq=ack[0], burst_size=ack[1], burst_interval_ms=ack[2])
+        assert FORGE.null_ack(*ack) == forged_by_the_layers(Type.NULL_ACK, body)
+
+
+def test_control_messages_are_read_as_the_layers_read_them() -> None:
+    chance = random.Random(2)
+    for _ in range(300):
+        count = chance.randrange(1, 4)
+        body = bytearray(FORGE.control([random_message(chance)[0] for _ in range(count)])[packets.HEADER_BYTES :])
+        for _ in range(chance.randrange(3)):
+            body[chance.randrange(len(body))] = chance.choice((0, 1, 2, 3, 255))
+        packet = packets.read(FORGE.packet(Type.CONTROL, bytes(body)))
+        layers = NETBLTControl(bytes(body)).messages
+        assert [(m.kind, m.seq, m.buffer) for m in packet.messages] == [(m.type, m.seq, m.buffer) for m in layers]
+        for message, layer in zip(packet.messages, layers, strict=True):
+            names = {"packets", "burst_size", "burst_interval_ms", "control_timer_ms"} & set(layer.fields)
+            assert {n: getattr(layer, n) for n in names} == {
+                n: list(message.packets) if n == "packets" else getattr(message, n) for n in names
+            }
