@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""ABORT-02, ABORT-03, QUIT-05, CLOSE-06: what must not follow the end of a connection."""
+"""QUIT-02, ABORT-02, ABORT-03, QUIT-05, CLOSE-06: what must not follow the end of a connection."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ AFTER_QUIT = Check(
 AFTER_OWN_QUIT = Check(
     "QUIT-05", expected="no DATA, LDATA or CONTROL after QUIT", seen="{type} was sent after the sender's own QUIT"
 )
+QUIT_TOO_SOON = Check("QUIT-02", expected="a wait before each repetition of QUIT", seen="QUIT was repeated at once")
+QUIT_AFTER_QUITACK = Check(
+    "QUIT-02", expected="no QUIT after QUITACK", seen="QUIT was repeated although its QUITACK had arrived"
+)
 DONE_AGAIN = Check("CLOSE-06", expected="one DONE", seen="DONE was sent more than once", verdict=Verdict.WARN)
 
 
@@ -31,6 +35,8 @@ class ClosingOracle(Oracle):
         self._quit_us: int | None = None
         self._dones = 0
         self._own_quit = False
+        self._own_quit_us: int | None = None  # when the newest one came
+        self._quitack_us: int | None = None
         self._spoke_since = False  # a late packet of the tester may be answered with ABORT or REFUSED (AMB-55)
         self._transfers_on = False  # after its own ABORT or QUIT, which need not be believed then (AMB-73)
 
@@ -44,6 +50,16 @@ class ClosingOracle(Oracle):
             self._abort_us = time_us
         elif packet.type is Type.QUIT and self._quit_us is None:
             self._quit_us = time_us
+        elif packet.type is Type.QUITACK and self._own_quit and self._quitack_us is None:
+            self._quitack_us = time_us
+
+    def _on_own_quit(self, time_us: int, frame: int) -> None:
+        """A repetition needs a time-out, and ends with the QUITACK."""
+        before_us, self._own_quit_us = self._own_quit_us, time_us
+        if before_us is not None and not self.session.real_time and time_us - before_us <= self.session.round_trip_us:
+            self.report(QUIT_TOO_SOON, frame)
+        if self._quitack_us is not None and self.session.knew(self._quitack_us, time_us):
+            self.report(QUIT_AFTER_QUITACK, frame)
 
     def _answered_abort(self, packet: Packet, time_us: int, frame: int) -> None:
         """An answer comes back after one round trip; what left before cannot be one."""
@@ -68,7 +84,9 @@ class ClosingOracle(Oracle):
             self.report(AFTER_QUIT, frame, type=packet.type.text)
         if self._own_quit and packet.type in (Type.DATA, Type.LDATA, Type.CONTROL):
             self.report(AFTER_OWN_QUIT, frame, type=packet.type.text)
-        self._own_quit |= packet.type is Type.QUIT
+        if packet.type is Type.QUIT:
+            self._own_quit = True
+            self._on_own_quit(time_us, frame)
         if packet.type is Type.DONE:
             self._dones += 1
             if self._dones > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CTRL-01..05, CTRL-13, DATA-06, DATA-10, DATA-12: the control packet of a receiving implementation as a queue."""
+"""CTRL-01..05, 13, 16, DATA-06, DATA-10, DATA-12: the control packet of a receiving implementation as a queue."""
 
 from __future__ import annotations
 
@@ -70,6 +70,15 @@ STALE = Check(
 )
 
 
+PATH_BYTES = 1480  # what fits most paths in one piece (DATA-14)
+TOO_LARGE = Check(
+    "CTRL-16",
+    expected="CONTROLs that fit most paths, as a prefix of the queue or in parts",
+    seen="a CONTROL of {bytes} bytes",
+    verdict=Verdict.WARN,
+)
+
+
 @dataclass(slots=True)
 class _Suspect:
     """A CONTROL that leaves messages out, perhaps because it is too small for the whole queue."""
@@ -106,6 +115,8 @@ class ControlOracle(Oracle):
         if packet.type is not Type.CONTROL or not packet.messages:
             return
         self._begin_round(packet, time_us)
+        if packet.length > PATH_BYTES:
+            self.report(TOO_LARGE, frame, bytes=packet.length)
         sequences = [message.seq for message in packet.messages]
         if any((b - a) % 65536 != 1 for a, b in itertools.pairwise(sequences)):
             self.report(NOT_ASCENDING, frame, messages=Numbers(sequences))

@@ -6,15 +6,19 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from netblt_conformance.oracles.acks import AckOracle
+from netblt_conformance.oracles.answers import AnswerOracle
 from netblt_conformance.oracles.base import Check, Oracle, Violation
 from netblt_conformance.oracles.checksums import ChecksumOracle
 from netblt_conformance.oracles.closing import ClosingOracle
 from netblt_conformance.oracles.control import ControlOracle
 from netblt_conformance.oracles.data import DataOracle
 from netblt_conformance.oracles.formats import FormatOracle
+from netblt_conformance.oracles.idle import IdleOracle
 from netblt_conformance.oracles.opening import OpeningOracle
 from netblt_conformance.oracles.order import OrderOracle
+from netblt_conformance.oracles.progress import ProgressOracle
 from netblt_conformance.oracles.rate import RateOracle
+from netblt_conformance.oracles.repetition import RepetitionOracle
 from netblt_conformance.oracles.requests import RequestOracle
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets.packets import Packet, Type
@@ -30,6 +34,10 @@ ORACLES: tuple[type[Oracle], ...] = (
     OrderOracle,
     RateOracle,
     ClosingOracle,
+    IdleOracle,
+    RepetitionOracle,
+    AnswerOracle,
+    ProgressOracle,
 )
 
 # What an implementation sends in the setup of a connection; ABORT may answer an OPEN too.
@@ -48,9 +56,9 @@ class Monitor:
         self.violations: list[Violation] = []
         self._known: set[tuple[Check, tuple[tuple[str, Hashable], ...]]] = set()
         self.disabled: set[str] = set()  # requirements that this case provokes on purpose
-        self._oracles = [oracle(session, self._report) for oracle in ORACLES]
+        self._oracles = [oracle(session, self.report) for oracle in ORACLES]
 
-    def _report(self, violation: Violation) -> None:
+    def report(self, violation: Violation) -> None:
         key = (violation.check, violation.values)
         if key not in self._known and violation.requirement not in self.disabled | self._foreign:
             self._known.add(key)
@@ -77,8 +85,8 @@ class Monitor:
         if ours and readable and self._earlier is not None and self._is_left_over(packet):
             self._earlier.received(packet, time_us, frame)
             return
-        if packet.type is Type.RESPONSE and readable and ours and self.session.response is None:
-            self.session.response = packet
+        if ours and readable:
+            self.session.note_received(packet, time_us)
         for oracle in self._oracles:
             if oracle.sees_everything or (ours and readable):
                 oracle.received(packet, time_us, frame)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""OPEN-02, 04, 05, 07 and NEG-01..05, 07: what OPEN and RESPONSE packets of the implementation contain."""
+"""OPEN-02, 04, 05, 07, 10, NEG-01..05, 07, DATA-05: what OPEN and RESPONSE packets of the implementation contain."""
 
 from __future__ import annotations
 
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.base import Check, Oracle
-from netblt_conformance.packets.packets import Packet, Type, different_terms
+from netblt_conformance.packets.packets import Packet, Type, different_terms, low_byte_first
 
 OTHER_OPEN = Check(
     "OPEN-04", expected="the same OPEN in its repetition", seen="a repeated OPEN differs from the first one in {fields}"
@@ -54,6 +54,21 @@ INTERVAL_SHORTENED = Check(
     expected="a burst interval that is at least the proposed one",
     seen="burst interval {answer} ms is below the proposed {asked}",
 )
+LOW_BYTE_FIRST = Check(
+    "NEG-04", expected="the high byte first", seen="burst interval {asked} ms was answered with {answer} ms"
+)
+PACKETS_MAX = 0x10000  # that 16 bits can number
+TOO_MANY_PACKETS = Check(
+    "DATA-05",
+    expected="buffers whose packets can be numbered with 16 bits (AMB-17)",
+    seen="buffers of {count} packets are agreed",
+)
+TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
+OPENED_BY_ANOTHER = Check(
+    "OPEN-10",
+    expected="no transfer before a RESPONSE with the unique ID of the OPEN",
+    seen="{type} came, and no RESPONSE with the unique ID of the OPEN was sent",
+)
 MODE_CHANGED = Check("NEG-07", expected="the M bit of the OPEN", seen="RESPONSE changes the M bit")
 CHECKSUMS_OFF = Check(
     "NEG-07",
@@ -79,6 +94,9 @@ class OpeningOracle(Oracle):
             self._on_open(packet, time_us, frame)
         elif packet.type is Type.RESPONSE and self.session.open_sent is not None:
             self._on_response(packet, self.session.open_sent, frame)
+        elif packet.type in TRANSFER and self._open is not None and self._answered_us is None:
+            assert packet.type is not None
+            self.report(OPENED_BY_ANOTHER, frame, type=packet.type.text)
 
     def _on_open(self, packet: Packet, time_us: int, frame: int) -> None:
         if self._open is None:
@@ -114,7 +132,17 @@ class OpeningOracle(Oracle):
         if response.burst_interval_ms < proposal.burst_interval_ms:
             answer, asked = response.burst_interval_ms, proposal.burst_interval_ms
             self.report(INTERVAL_SHORTENED, frame, answer=answer, asked=asked)
+        self._judge_numbers(response, proposal, frame)
         if response.writes != proposal.writes:
             self.report(MODE_CHANGED, frame)
         if proposal.data_checksum_on and not response.data_checksum_on:
             self.report(CHECKSUMS_OFF, frame)
+
+    def _judge_numbers(self, response: Packet, proposal: Packet, frame: int) -> None:
+        """Half of all intervals grow when their bytes are swapped. 256 ms may be the limit of an implementation."""
+        answer, asked = response.burst_interval_ms, proposal.burst_interval_ms
+        if answer == low_byte_first(asked) and asked not in (1, answer):
+            self.report(LOW_BYTE_FIRST, frame, answer=answer, asked=asked)
+        count = -(-response.buffer_size // max(response.packet_size, 1))
+        if count > PACKETS_MAX:
+            self.report(TOO_MANY_PACKETS, frame, count=count)

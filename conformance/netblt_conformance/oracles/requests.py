@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CTRL-14, RESEND-01, RESEND-06, TIMER-04, TIMER-08, CLOSE-01, CLOSE-07: what a receiver reports about its buffers."""
+"""CTRL-14, NEG-08, RESEND-01, 06, TIMER-04, 06, 08, CLOSE-01, 07: what a receiver reports about its buffers."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
 
+from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import SentData, Session, after
-from netblt_conformance.packets.packets import Kind, Message, Packet, Type
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type, low_byte_first
 
 _ONE_OK = "one OK for each buffer, when all its packets have arrived"
 SECOND_OK = Check("CTRL-14", expected=_ONE_OK, seen="buffer {buffer} got a second OK, as message #{seq}")
@@ -23,6 +24,23 @@ NO_BURST = Check(
     "NEG-08",
     expected="burst parameters that can be used",
     seen="OK for buffer {buffer} offers a burst size of 0",
+    verdict=Verdict.WARN,
+)
+SWAPPED = Check(
+    "NEG-08",
+    expected="burst size and interval at their places, the high byte first",
+    seen="every OK offers {burst} packets in {interval_ms} ms, agreed was {agreed_burst} in {agreed_ms} ms",
+)
+AT_ONCE = Check(
+    "TIMER-06",
+    expected="a wait before the RESEND, for packets may have been reordered",
+    seen="RESEND for buffer {buffer} at once when data of buffer {later} came",
+    verdict=Verdict.WARN,
+)
+AT_LDATA = Check(
+    "RESEND-07",
+    expected="requests when the data timer expires (AMB-31)",
+    seen="RESEND for buffer {buffer} at once when its LDATA came",
     verdict=Verdict.WARN,
 )
 RESEND_AFTER_OK = Check(
@@ -59,6 +77,9 @@ DONE_WITH_HOLES = Check("CLOSE-01", expected=_ALL_IN, seen="DONE although packet
 DONE_WITHOUT_OK = Check("CLOSE-01", expected=_ALL_IN, seen="DONE although buffers {buffers} have no OK")
 
 
+_HASTE_US = 5 * MICROSECONDS_PER_MS  # a RESEND that comes within this of the data was not thought over
+
+
 @dataclass(slots=True)
 class _Omission:
     """What a request leaves out, as long as a further part of it may still come."""
@@ -81,10 +102,32 @@ class RequestOracle(Oracle):
         self._came_us: dict[int, int] = {}  # seq -> when the message first came
         self._omitted: list[_Omission] = []
         self._moment_us = self._before_us = -1  # when CONTROLs came last, and before that; -1: never
+        self._newest_control: Packet | None = None
+        self._begun_us: dict[int, int] = {}  # buffer -> when its first packet was sent
+
+    def sent(self, packet: Packet, time_us: int, frame: int) -> None:
+        del frame
+        if packet.is_data:
+            self._begun_us.setdefault(packet.buffer, time_us)
 
     def finish(self) -> None:
         for omission in self._omitted:
             self._tell(omission)
+        self._judge_offers()
+
+    def _judge_offers(self) -> None:
+        """NEG-08: any pair may be offered; but no reason gives just this one, in every OK."""
+        terms = self.session.response
+        offers = {(m.burst_size, m.burst_interval_ms) for m in self._messages.values() if m.kind is Kind.OK}
+        if terms is None or len(offers) != 1:
+            return
+        agreed = terms.burst_size, terms.burst_interval_ms
+        [(burst, interval_ms)] = offers
+        wrong = (agreed[::-1], (low_byte_first(agreed[0]), low_byte_first(agreed[1])))
+        if (burst, interval_ms) != agreed and (burst, interval_ms) in wrong:
+            self.report(
+                SWAPPED, None, burst=burst, interval_ms=interval_ms, agreed_burst=agreed[0], agreed_ms=agreed[1]
+            )
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         self._omitted = [o for o in self._omitted if not self._is_final(o, time_us)]
@@ -102,6 +145,7 @@ class RequestOracle(Oracle):
                 self._of_buffer[message.kind, message.buffer].append(message)
                 self._open[message.kind, message.buffer].append(message)
                 self._highest = message.seq if after(message.seq, self._highest) else self._highest
+            self._newest_control = packet
         elif packet.type is Type.DONE:
             self._on_done(time_us, frame)
 
@@ -139,9 +183,25 @@ class RequestOracle(Oracle):
             self.report(EMPTY, frame, buffer=number)
         if len(set(message.packets)) != len(message.packets):
             self.report(LISTED_TWICE, frame, buffer=number, request=message)
+        if decided_us < time_us:
+            decided_us = min(decided_us, self._waited_us(message, time_us))
         self._judge_listed(message, sent, decided_us, frame)
         self._judge_omitted(message, packet.length, sent, time_us, frame)
         self._judge_waiting(message, sent, frame)
+        self._judge_haste(number, sent, time_us, frame)
+
+    def _judge_haste(self, buffer: int, sent: SentData, time_us: int, frame: int) -> None:
+        """TIMER-06: data of a later buffer begin, those of this one are taken for lost. RESEND-07: its LDATA came."""
+        left_us = time_us - self.session.round_trip_us - self.session.slack_us
+        if sent.packets:
+            last_us = sent.packets.get(sent.last_packet, -1) if sent.last_packet is not None else -1
+            if 0 <= last_us <= left_us <= last_us + _HASTE_US:
+                self.report(AT_LDATA, frame, buffer=buffer)
+            return
+        for later, begun_us in self._begun_us.items():
+            if later > buffer and begun_us >= left_us - _HASTE_US:
+                self.report(AT_ONCE, frame, buffer=buffer, later=later)
+                return
 
     def _decided_us(self, packet: Packet, time_us: int) -> int:
         """Since when the new messages of a CONTROL may have waited: for the acknowledgement of earlier ones, or for the
@@ -153,6 +213,14 @@ class RequestOracle(Oracle):
         acked_us = session.acks_sent[-1][0] if session.acks_sent else -1
         follows = acked_us >= 0 and time_us - acked_us <= session.round_trip_us + session.tolerances.crossing_us
         return self._before_us if self._before_us >= 0 and (repeats or follows) else time_us
+
+    def _waited_us(self, message: Message, time_us: int) -> int:
+        """Since when a message may have waited for room in a CONTROL: since the first one came that the queue began
+        with before (AMB-33)."""
+        before = self._newest_control
+        if before is None or not before.messages or before.length + message.size <= self.session.control_limit:
+            return time_us
+        return self._came_us[before.messages[0].seq]
 
     def _judge_listed(self, message: Message, sent: SentData, decided_us: int, frame: int) -> None:
         """RESEND-01: nothing that had arrived, nothing that cannot exist. Packets on their way count as missing."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.tolerances import STALL_US, Tolerances
+from netblt_conformance.oracles.life import Life
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type, data_checksum
 
 
@@ -65,6 +66,7 @@ class Session:
         self.acks_sent: list[tuple[int, int]] = []  # (departure, high-seq), only when it grew
         self.data_sent: dict[int, SentData] = {}
         self.closing_us: int | None = None  # departure of the tester's first QUIT, ABORT or DONE
+        self.life = Life(role)
 
     def same_connection(self, packet: Packet, *, sent: bool) -> bool:
         here, there = (packet.local_port, packet.foreign_port) if sent else (packet.foreign_port, packet.local_port)
@@ -90,6 +92,13 @@ class Session:
             self.acks_sent.append((time_us, packet.high_seq))
         if packet.is_data:
             self._note_data(packet, time_us)
+        self.life.sent(packet, time_us, self.highest_ack_sent)
+
+    def note_received(self, packet: Packet, time_us: int) -> None:
+        """A readable packet of the implementation on this connection."""
+        if packet.type is Type.RESPONSE and self.response is None:
+            self.response = packet
+        self.life.received(packet, time_us, self.highest_ack_sent)
 
     def _note_messages(self, packet: Packet, time_us: int) -> None:
         numbers = {message.seq for message in packet.messages}

@@ -467,9 +467,11 @@ class Peer:
     def await_open(self, within_us: int | None = None) -> Seen:
         """Tester passive: waits for the OPEN and takes over its version byte (AMB-01) and port."""
         within_us = within_us or self.tolerances.setup_max_us
-        seen = self.expect(
-            lambda packet: packet.type is Type.OPEN and packet.error is None, within_us, "OPEN", Awaited.OPEN
-        )
+
+        def matches(packet: Packet) -> bool:
+            return packet.type is Type.OPEN and packet.error is None and packet.foreign_port == self.own_port
+
+        seen = self.expect(matches, within_us, "OPEN", Awaited.OPEN)
         self.version = seen.packet.version
         self.iut_port = seen.packet.local_port
         self.unique_id = seen.packet.unique_id

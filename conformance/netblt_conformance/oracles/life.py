@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether an implementation surely still has its connection, so that it owes packets."""
+
+from __future__ import annotations
+
+from netblt_conformance.common.model import MICROSECONDS_PER_S, Role
+from netblt_conformance.packets.packets import Kind, Packet, Type
+
+ENDINGS = (Type.QUIT, Type.QUITACK, Type.ABORT, Type.REFUSED, Type.DONE)
+_NEVER_US = -1
+
+
+class Life:
+    """An end may have closed once one of both has sent a packet that ends the connection, once the tester was silent
+    for as long as the death timer of the implementation, and once a receiver may be done, or was not acknowledged for
+    so long (RFC 998 5.2.1)."""
+
+    def __init__(self, role: Role) -> None:
+        self._role = role
+        self._declared_us = 0  # death timer of the implementation
+        self.opened_us = _NEVER_US
+        self._sent_us = _NEVER_US  # the tester's newest packet
+        self._over = False
+        self.slowest_ack_us = 0  # of the tester: what the implementation may take for the round trip
+        self._unacknowledged: dict[int, int] = {}  # message of the implementation -> when it first came
+        self._last_buffer: int | None = None
+        self._last_ok: int | None = None  # message of the implementation that confirms the last buffer
+
+    def sent(self, packet: Packet, time_us: int, highest_ack: int) -> None:
+        """A valid packet of the tester."""
+        self._look(time_us)
+        self._sent_us = time_us
+        if packet.type in ENDINGS:
+            self._over = True
+        elif packet.type is Type.RESPONSE and self.opened_us < 0:
+            self.opened_us = time_us
+        elif packet.is_data and packet.last_buffer:
+            self._last_buffer = packet.buffer
+        elif any(one.kind is Kind.OK and one.buffer == self._last_buffer for one in packet.messages):
+            self._over |= self._role.sender  # it may be done
+        acked = [seq for seq in self._unacknowledged if (highest_ack - seq) % 65536 < 32768]
+        for seq in acked:
+            self.slowest_ack_us = max(self.slowest_ack_us, time_us - self._unacknowledged.pop(seq))
+        if self._last_ok is not None and not self._unacknowledged:
+            self._over = True
+
+    def received(self, packet: Packet, time_us: int, highest_ack: int) -> None:
+        """A readable packet of the implementation."""
+        self._look(time_us)
+        if packet.type in (Type.OPEN, Type.RESPONSE):
+            self._declared_us = packet.death_timer_s * MICROSECONDS_PER_S
+            if packet.type is Type.RESPONSE and self.opened_us < 0:
+                self.opened_us = time_us
+        elif packet.type in ENDINGS:
+            self._over = True
+        elif packet.is_data and packet.last_buffer:
+            self._last_buffer = packet.buffer
+        for message in packet.messages:
+            if 0 < (message.seq - highest_ack) % 65536 < 32768:
+                self._unacknowledged.setdefault(message.seq, time_us)
+            if message.kind is Kind.OK and message.buffer == self._last_buffer:
+                self._last_ok = message.seq
+
+    def _look(self, now_us: int) -> None:
+        """The death timer of the implementation may have expired."""
+        since_us = [self._sent_us] if self._sent_us >= 0 else []
+        since_us += list(self._unacknowledged.values())[:1]
+        self._over |= self.opened_us >= 0 and any(now_us - one_us >= self._declared_us for one_us in since_us)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the connection was open, and surely still is, at the newest packet."""
+        return self.opened_us >= 0 and not self._over
+
+    @property
+    def waits_for_acknowledgement(self) -> bool:
+        """Whether a message of the implementation is not acknowledged."""
+        return bool(self._unacknowledged)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The oracles that judge when packets come: what is late, what never comes, what comes too soon."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from netblt_conformance.common.model import ACTIVE_SENDER, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.common.tolerances import DEFAULT
+from netblt_conformance.oracles import Monitor
+from netblt_conformance.oracles.session import Session
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Message, Packet, Type
+from selftest.test_suite_oracles import (
+    DELAY_US,
+    IUT,
+    IUT_PORT,
+    TERMS,
+    TESTER,
+    TESTER_PORT,
+    Step,
+    acked,
+    acks,
+    given,
+    gives,
+    go,
+    iut,
+    ok,
+    resend,
+    says,
+    sends,
+    setup,
+    tells,
+    told,
+)
+
+MS, S = 1_000, 1_000_000
+Timed = list[tuple[int, Step]]  # steps, and how long after the one before each comes
+ALIVE = given(TESTER.packet(Type.KEEPALIVE))
+SIGN = says(Type.KEEPALIVE)
+
+
+def seen(role: Role, steps: Timed, opening: list[Step] | None = None) -> list[str]:
+    """The requirements violated after a setup by the tester."""
+    monitor = Monitor(Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
+    now_us = 0
+    timed = [(10 * MS, step) for step in (setup(role) if opening is None else opening)]
+    for number, (after_us, step) in enumerate([*timed, *steps]):
+        now_us += after_us
+        note = monitor.sent if step.sent else monitor.received
+        note(packets.read(step.packet), now_us, number)
+    monitor.finish()
+    return [violation.requirement for violation in monitor.violations]
+
+
+def every(span_us: int, count: int, *steps: Step) -> Timed:
+    return [(span_us if not n else 0, step) for _ in range(count) for n, step in enumerate(steps)]
+
+
+# ---- both ends ----
+
+
+def test_an_end_that_sends_nothing_for_the_declared_death_timer_is_seen() -> None:
+    speaks = every(7 * S, 5, ALIVE)
+    assert "TIMER-11" in seen(PASSIVE_SENDER, speaks)
+    assert "TIMER-11" not in seen(PASSIVE_SENDER, [*speaks[:3], (0, SIGN), *speaks[:2]])
+    gone = [(S, given(TESTER.reason(Type.QUIT, ""))), *speaks]
+    assert seen(PASSIVE_SENDER, gone) == [], "the connection is over"
+    assert seen(PASSIVE_SENDER, [(40 * S, ALIVE), *speaks]) == [], "its own death timer has expired"
+
+
+def test_keepalives_without_measure_are_seen() -> None:
+    assert "TIMER-11" in seen(PASSIVE_SENDER, every(10 * MS, 50, SIGN))
+    assert seen(PASSIVE_SENDER, every(50 * MS, 50, SIGN)) == []
+
+
+def test_a_quit_that_is_repeated_at_once_or_after_its_quitack_is_seen() -> None:
+    quit_ = iut(IUT.reason(Type.QUIT, ""))
+    assert "QUIT-02" in seen(PASSIVE_SENDER, [(S, quit_), (MS, quit_)])
+    assert seen(PASSIVE_SENDER, [(S, quit_), (S, quit_)]) == []
+    answer = given(TESTER.packet(Type.QUITACK))
+    assert "QUIT-02" in seen(PASSIVE_SENDER, [(S, quit_), (MS, answer), (S, quit_)])
+
+
+# ---- a receiver ----
+
+
+def test_a_control_that_is_not_repeated_is_seen() -> None:
+    silent = every(7 * S, 3, ALIVE, SIGN)
+    assert "TIMER-01" in seen(PASSIVE_RECEIVER, [(MS, tells(go(1, 0))), *silent])
+    repeated = [(MS, tells(go(1, 0))), *silent[:4], (0, tells(go(1, 0))), *silent[:4]]
+    assert "TIMER-01" not in seen(PASSIVE_RECEIVER, repeated)
+    slow = [(MS, tells(go(1, 0))), *silent[:2], (0, acked(1)), (MS, gives(0, 0, 1)), (MS, gives(0, 1, 1))]
+    late = [*slow, (MS, tells(dataclass_ok(2, 0, 9000))), (9 * S, tells(dataclass_ok(2, 0, 9000)))]
+    assert "TIMER-01" not in seen(PASSIVE_RECEIVER, [*late, *silent]), "it follows the time that the tester takes"
+
+
+def dataclass_ok(seq: int, buffer: int, timer_ms: int) -> Message:
+    return dataclasses.replace(ok(seq, buffer), control_timer_ms=timer_ms)
+
+
+COMPLETE: Timed = [
+    (MS, tells(go(1, 0), go(2, 1))),
+    (MS, acked(2)),
+    (MS, gives(0, 0, 2)),
+    (MS, gives(0, 1, 2)),
+    (3 * MS, tells(ok(3, 0))),
+]
+
+
+@pytest.mark.parametrize(("gap_ms", "wrong"), [(900, False), (1200, True)])
+def test_an_ok_is_repeated_within_twice_the_timer_that_it_publishes(gap_ms: int, wrong: bool) -> None:
+    steps = [*COMPLETE, (gap_ms * MS, tells(ok(3, 0)))]
+    assert ("CLOSE-07" in seen(PASSIVE_RECEIVER, steps)) == wrong
+
+
+@pytest.mark.parametrize(("gap_ms", "wrong"), [(300, False), (100, True)])
+def test_repetitions_keep_half_of_the_published_timer(gap_ms: int, wrong: bool) -> None:
+    steps = [*COMPLETE, *every(gap_ms * MS, 3, tells(ok(3, 0)))]
+    assert ("CLOSE-07" in seen(PASSIVE_RECEIVER, steps)) == wrong
+    provoked = [*COMPLETE, *every(gap_ms * MS, 3, ALIVE, tells(ok(3, 0)))]
+    assert "CLOSE-07" not in seen(PASSIVE_RECEIVER, provoked), "packets of the tester came between"
+
+
+def test_a_complete_buffer_without_ok_is_seen() -> None:
+    assert "CTRL-14" in seen(PASSIVE_RECEIVER, [*COMPLETE[:-1], *every(S, 3, ALIVE)])
+    assert seen(PASSIVE_RECEIVER, [*COMPLETE, (MS, acked(3)), *every(S, 3, ALIVE)]) == []
+
+
+def test_missing_packets_that_are_not_requested_are_seen() -> None:
+    hole = [*COMPLETE[:-2], *every(7 * S, 4, ALIVE, SIGN)]
+    assert "TIMER-07" in seen(PASSIVE_RECEIVER, hole)
+    asked = [*hole[:-4], (0, tells(resend(3, 0, 1), resend(4, 1, 0, 1))), (MS, acked(4)), *hole[-4:]]
+    assert "TIMER-07" not in seen(PASSIVE_RECEIVER, asked)
+
+
+def test_a_request_at_once_is_seen() -> None:
+    ldata = [*COMPLETE[:2], (MS, gives(0, 1, 2)), (3 * MS, tells(resend(3, 0, 0)))]
+    assert "RESEND-07" in seen(PASSIVE_RECEIVER, ldata)
+    later = [*COMPLETE[:2], (MS, gives(1, 0, 2)), (3 * MS, tells(resend(3, 0, 0, 1)))]
+    assert "TIMER-06" in seen(PASSIVE_RECEIVER, later)
+    waited = [(after_us + 60 * MS, step) for after_us, step in later]
+    assert "TIMER-06" not in seen(PASSIVE_RECEIVER, waited)
+
+
+def test_an_offer_with_its_fields_exchanged_is_seen() -> None:
+    swapped = dataclasses.replace(ok(3, 0), burst_size=10, burst_interval_ms=8)
+    assert "NEG-08" in seen(PASSIVE_RECEIVER, [*COMPLETE[:-1], (3 * MS, tells(swapped))])
+    assert "NEG-08" not in seen(PASSIVE_RECEIVER, COMPLETE)
+
+
+def test_a_request_may_wait_for_room_in_a_control() -> None:
+    """AMB-33: what does not fit waits for an acknowledgement; meanwhile data may come."""
+    long = resend(3, 0, *range(2))
+    steps = [
+        (MS, tells(go(1, 0), go(2, 1))),
+        (MS, gives(0, 0, 1)),
+        (200 * MS, tells(go(1, 0), go(2, 1))),
+        (0, acked(2)),
+        (3 * MS, tells(long)),
+    ]
+    assert "RESEND-01" not in seen(PASSIVE_RECEIVER, steps)
+
+
+# ---- a sender ----
+
+SENT: Timed = [
+    (MS, told(go(1, 0), go(2, 1))),
+    (3 * MS, sends(0, 0, 2)),
+    (0, sends(0, 1, 2)),
+    (0, sends(1, 0, 2)),
+    (0, sends(1, 1, 2)),
+]
+
+
+def test_a_control_without_acknowledgement_is_seen() -> None:
+    assert "CTRL-10" in seen(PASSIVE_SENDER, [SENT[0], *every(S, 2, ALIVE)])
+    assert seen(PASSIVE_SENDER, [*SENT, *every(S, 2, ALIVE)]) == []
+    again = [*SENT, (S, told(go(1, 0), go(2, 1)))]
+    assert "CTRL-10" in seen(PASSIVE_SENDER, [*again, *every(S, 2, ALIVE)]), "repetitions too"
+    assert seen(PASSIVE_SENDER, [*again, (3 * MS, acks(2)), *every(S, 2, ALIVE)]) == []
+
+
+def test_a_request_that_is_not_served_is_seen() -> None:
+    asked = [*SENT, (S, told(resend(3, 0, 0))), (3 * MS, acks(3))]
+    assert "RESEND-02" in seen(PASSIVE_SENDER, [*asked, *every(S, 4, ALIVE)])
+    assert seen(PASSIVE_SENDER, [*asked, (MS, sends(0, 0, 3)), *every(S, 4, ALIVE)]) == []
+
+
+def test_a_request_behind_a_hole_may_be_served_early() -> None:
+    early = [*SENT, (S, told(resend(4, 0, 0))), (3 * MS, sends(0, 0, 2)), (S, told(resend(3, 1, 0)))]
+    late = [*early, (3 * MS, sends(1, 0, 4)), *every(S, 4, ALIVE)]
+    assert seen(PASSIVE_SENDER, late) == []
+
+
+def offers(seq: int, buffer: int, burst: int, interval_ms: int) -> Message:
+    return dataclasses.replace(ok(seq, buffer), burst_size=burst, burst_interval_ms=interval_ms)
+
+
+def paced(reported: tuple[int, int], gap_ms: int) -> Timed:
+    """Buffer 0 gets an OK that offers single packets each 100 ms; the packets of buffer 1 come `gap_ms` apart."""
+    report = iut(IUT.null_ack(2, *reported))
+    begin = [SENT[0], *SENT[1:3]]
+    begin[0] = (MS, told(go(1, 0)))
+    begin[1:] = [(3 * MS, sends(0, 0, 1)), (0, sends(0, 1, 1))]
+    offered = [(MS, told(offers(2, 0, 1, 100))), (3 * MS, report), (S, told(go(3, 1))), (3 * MS, acks_as(3, reported))]
+    return [*begin, *offered, *((gap_ms * MS, sends(1, n, 3)) for n in range(4))]
+
+
+def acks_as(high_seq: int, pace: tuple[int, int]) -> Step:
+    return iut(IUT.null_ack(high_seq, *pace))
+
+
+def test_a_buffer_whose_go_follows_an_offer_keeps_its_pace() -> None:
+    assert "RATE-05" in seen(PASSIVE_SENDER, paced((1, 100), 10))
+    assert not {"RATE-05", "NEG-09"} & set(seen(PASSIVE_SENDER, paced((1, 100), 100)))
+    assert "NEG-09" in seen(PASSIVE_SENDER, paced((1, 200), 100)), "it reports a slower pair than it uses"
+
+
+def test_a_null_ack_that_reports_a_faster_pair_than_any_is_seen() -> None:
+    assert "CTRL-11" in seen(PASSIVE_SENDER, paced((2, 100), 100))
+    assert "CTRL-11" in seen(PASSIVE_SENDER, [SENT[0], (3 * MS, acks_as(2, (9, 10)))])
+    assert "CTRL-11" not in seen(PASSIVE_SENDER, [SENT[0], (3 * MS, acks_as(2, (1, 10)))])
+
+
+def test_a_transfer_without_a_response_of_its_own_is_seen() -> None:
+    open_ = iut(IUT.opening(Type.OPEN, dataclasses.replace(TERMS, flags=1)))
+    other = given(TESTER.opening(Type.RESPONSE, dataclasses.replace(TERMS, unique_id=8)))
+    right = given(TESTER.opening(Type.RESPONSE, dataclasses.replace(TERMS, flags=1)))
+    assert "OPEN-10" in seen(ACTIVE_SENDER, SENT, [open_, other])
+    assert seen(ACTIVE_SENDER, SENT, [open_, other, right]) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "requirement"),
+    [
+        ({"burst_interval_ms": 5}, {"burst_interval_ms": 5 << 8}, "NEG-04"),
+        ({"buffer_size": 1 << 20}, {"buffer_size": 4 * 65_537}, "DATA-05"),
+    ],
+)
+def test_an_answer_that_cannot_be_meant_is_seen(
+    asked: dict[str, int], answer: dict[str, int], requirement: str
+) -> None:
+    proposal: Packet = dataclasses.replace(TERMS, **asked)  # type: ignore[arg-type]
+    response: Packet = dataclasses.replace(proposal, **answer)  # type: ignore[arg-type]
+    opening = [given(TESTER.opening(Type.OPEN, proposal)), iut(IUT.opening(Type.RESPONSE, response))]
+    assert requirement in seen(PASSIVE_SENDER, [], opening)
+    same = iut(IUT.opening(Type.RESPONSE, dataclasses.replace(proposal, buffer_size=8)))
+    assert seen(PASSIVE_SENDER, [], [opening[0], same]) == []
