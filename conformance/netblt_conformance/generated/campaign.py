@@ -67,6 +67,10 @@ class Block:
     moves: dict[int, int] = field(default_factory=dict)  # how many they had
     unsupported: set[int] = field(default_factory=set)  # scripts that the implementation cannot take part in
 
+    def is_excused(self, found: Found) -> bool:
+        """Whether the tester does on purpose what this finding reports of it."""
+        return found.is_excused(from_text(self.texts[found.number]))
+
     def convicted(self, found: Found) -> Failure:
         """The failure of the script in which the dissector finds this violation by the implementation."""
         rule, script = found.finding.requirement, from_text(self.texts[found.number])

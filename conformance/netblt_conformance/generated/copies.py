@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from netblt_conformance.cases import replayed
 from netblt_conformance.packets import ipv4, packets
@@ -26,6 +26,19 @@ def flipped(packet: bytes, bit: int, *, data_summed: bool) -> bytes:
     return bytes(changed)
 
 
+def spoilt_data(packet: bytes, size: int, bit: int) -> bytes:
+    """One bit of the data is changed, which the data checksum covers alone. `size`: of the data; none: the checksum."""
+    changed = bytearray(packet)
+    at = bit % (8 * size) if size else 0
+    changed[(DATA_HEADER_BYTES if size else 0) + at // 8] ^= 0x80 >> at % 8
+    return bytes(changed)
+
+
+def zeroed(packet: bytes, bit: int, *, data_summed: bool) -> bytes:
+    """The same, and the checksum is zero, as in a protocol where that means that there is none."""
+    return b"\0\0" + flipped(packet, bit, data_summed=data_summed)[2:]
+
+
 def cut(packet: bytes, end: int) -> bytes:
     """The packet ends early. `end`: any number from 0."""
     return packet[: end % len(packet)]
@@ -37,7 +50,9 @@ class Copies:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
-        self._no_originals: set[int] = set()  # frames that are damaged, or of other connections
+        sent = range(len(peer.link.capture.frames))
+        # Frames that are damaged, or of other connections.
+        self._no_originals = {number for number in sent if not self._opened(number)}
 
     def recent(self) -> list[int]:
         """Frames of the tester's last packets, the newest first: one at least, once it has sent any."""
@@ -50,6 +65,12 @@ class Copies:
         numbers = [number for number in range(len(self._peer.link.capture.frames)) if self._is_ours(number)]
         openings = (Type.OPEN, Type.RESPONSE)
         return next(number for number in numbers if packets.read(self.payload(number)).type in openings)
+
+    def _opened(self, frame: int) -> bool:
+        """Whether it is an OPEN or RESPONSE of the tester for this connection."""
+        packet, peer = packets.read(self.payload(frame)), self._peer
+        ours = (packet.local_port, packet.foreign_port) == (peer.own_port, peer.iut_port)
+        return ours and packet.type in (Type.OPEN, Type.RESPONSE) and packet.unique_id == peer.unique_id
 
     def _is_ours(self, frame: int) -> bool:
         return self._peer.link.capture.frames[frame].sent and frame not in self._no_originals
@@ -69,6 +90,17 @@ class Copies:
         summed = peer.agreed is not None and peer.agreed.data_checksum
         spelt = peer.setting.spelling.from_wire(peer.setting.dialect.from_wire(wire), summed)
         peer.monitor.sent(packets.read(spelt), peer.link.capture.frames[copy].time_us, copy)
+
+    def newest(self, kinds: Collection[Type]) -> int | None:
+        """The frame of the tester's last packet of these types."""
+        frames = range(len(self._peer.link.capture.frames) - 1, -1, -1)
+        ours = (number for number in frames if self._is_ours(number))
+        return next((number for number in ours if packets.read(self.payload(number)).type in tuple(kinds)), None)
+
+    def deliver_late(self, frame: int) -> None:
+        """The packet of this frame arrives when its connection is over: the oracles do not see it."""
+        copy = self._send(frame, self.payload(frame), self._peer.link.capture.frames[frame].packet)
+        self._no_originals.add(copy)
 
     def deliver_damaged(self, frame: int, change: Change) -> None:
         """A damaged copy of it arrives; no end may take notice of it (CKSUM-06)."""

@@ -21,7 +21,7 @@ from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import demands, fields, originals
 from netblt_conformance.generated.copies import Copies
 from netblt_conformance.generated.demands import Demand, Effect
-from netblt_conformance.generated.script import ILLEGAL_PREFIX as PREFIX
+from netblt_conformance.generated.script import ILLEGAL_PREFIX as ILLEGAL_PREFIX
 from netblt_conformance.generated.script import Move
 from netblt_conformance.links.base import STRANGER_ADDRESS
 from netblt_conformance.packets import packets
@@ -63,7 +63,7 @@ class Illegal:
 
     def __init__(self, peer: ReceiverPeer | SenderPeer, copies: Copies) -> None:
         self._peer = peer
-        self._copies = copies
+        self.copies = copies
         self._played: list[tuple[int, Demand]] = []  # and when it was made
         self._answered: set[int] = set()  # frames of ABORTs that answer a packet with a foreign unique ID
         self._asked: Counter[Key] = Counter()  # packets of other connections, without ABORTs
@@ -81,14 +81,14 @@ class Illegal:
             count = min(len(known), 2 if chance.random() < _TWO_FIELDS else 1)
             names = sorted(chance.sample(sorted(known), count))
             values = [chance.choice(known[name].values) for name in names]
-            name = PREFIX + base + (f".{'+'.join(names)}" if names else "")
+            name = ILLEGAL_PREFIX + base + (f".{'+'.join(names)}" if names else "")
             move = Move(name, (chance.randrange(_WHICH), *values))
             if self.make(move, open_=open_) is not None:
                 yield move
 
     def make(self, move: Move, *, open_: bool) -> Made | None:
         """What the move sends; None when there is no such packet now, or it would be legal."""
-        base, _, words = move.name.removeprefix(PREFIX).partition(".")
+        base, _, words = move.name.removeprefix(ILLEGAL_PREFIX).partition(".")
         names = words.split("+") if words else []
         known = fields.BASES.get(base, {})
         if not move.numbers or len(names) != len(move.numbers) - 1 or not set(names) <= known.keys():
@@ -106,8 +106,8 @@ class Illegal:
         return self._judged(base, which, names, wire, self._summed(changed, names), open_=open_)
 
     def _copy(self, which: int) -> bytes | None:
-        recent = self._copies.recent()
-        return self._copies.payload(recent[which % len(recent)]) if recent else None
+        recent = self.copies.recent()
+        return self.copies.payload(recent[which % len(recent)]) if recent else None
 
     def _summed(self, raw: bytes, names: list[str]) -> bytes:
         """Data of another length have the data checksum that is right for them, unless this is changed too."""
@@ -249,7 +249,7 @@ class Illegal:
         if packet.version != peer.version:
             peer.monitor.disabled.add("WIRE-02")  # an ABORT that answers it may have its version
         source = STRANGER_ADDRESS if made.elsewhere else peer.address
-        frame = self._copies.send_foreign(wire, source)
+        frame = self.copies.send_foreign(wire, source)
         peer.link.capture.comment(frame, f"illegal ({made.demand.requirement}): {made.demand.effect.value}")
         if packet.type is Type.OPEN and packet.error is None:
             self._end_second((packet.foreign_port, packet.local_port, made.elsewhere), source)
@@ -270,7 +270,7 @@ class Illegal:
         peer.listen(3 * peer.link.delay_us)
         if any(seen.packet.type is Type.RESPONSE and self._key(seen) == key for seen in peer.seen[first:]):
             forge = dataclasses.replace(peer.forge, local_port=key[1], foreign_port=key[0])
-            self._copies.send_foreign(forge.reason(Type.ABORT, "only a try"), source)
+            self.copies.send_foreign(forge.reason(Type.ABORT, "only a try"), source)
 
     def _expect_abort(self) -> None:
         peer, first = self._peer, len(self._peer.seen)

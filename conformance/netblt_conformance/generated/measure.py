@@ -10,14 +10,19 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from netblt_conformance.cases.probe import probe
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import paths
 from netblt_conformance.common.model import ALL_ROLES
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
+from netblt_conformance.generated import play, summary
 from netblt_conformance.generated.campaign import Block, Campaign, Failure, Pool, blocks
+from netblt_conformance.generated.play import kinds
 from netblt_conformance.generated.second import violations
+from netblt_conformance.generated.summary import Matrix
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.mutants.mutants import Mutant, MutantError, Variant, chosen, load, load_variants
@@ -60,6 +65,15 @@ def _warns(entry: Mutant | Variant) -> str:
     return "" if must else entry.requirement
 
 
+def _accuses(failure: Failure, reference: Path, warns: str) -> bool:
+    """Whether the reference does not fail this script as the mutant does: else a kill means nothing. A WARN of a rule
+    may depend on the script more than on the implementation."""
+    factory = SimLinkFactory(reference)
+    profile = probe(factory, failure.script.role, failure.script.seed)[0]
+    played = play.replay(failure.script, factory, profile)
+    return not failure.kinds & kinds(played.faults + played.warnings(warns))
+
+
 def judge(task: Task) -> Outcome:
     """Plays scripts until one fails; those of a variant all."""
     try:
@@ -69,12 +83,14 @@ def judge(task: Task) -> Outcome:
     mutant, failures, ended = isinstance(task.entry, Mutant), dict[int, Failure](), list[Block]()
     folder = library.parent / "captures"
     folder.mkdir()
+    warns = _warns(task.entry)
     campaign = Campaign(
-        SimLinkFactory(library), ALL_ROLES, task.seed, illegal=task.illegal, first_only=mutant, warns=_warns(task.entry)
+        SimLinkFactory(library), ALL_ROLES, task.seed, illegal=task.illegal, first_only=mutant, warns=warns
     )
 
     def failed(one: Failure) -> None:
-        failures.setdefault(one.number, one)
+        if not mutant or _accuses(one, task.made.library, warns):
+            failures.setdefault(one.number, one)
 
     pool = Pool(campaign, 1, failed, lambda _counts: None, ended.append)
     wanted = blocks(folder, task.count)
@@ -98,10 +114,22 @@ def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[Outcome]:
         yield from pool.map(judge, tasks)
 
 
-def mutants(names: Sequence[str], count: int, seed: int, jobs: int, *, illegal: bool = False) -> int:
-    """Prints the mutants that at most `count` scripts kill, and those that they miss. 1 when one is missed."""
+def mutants(
+    names: Sequence[str], count: int, seed: int, jobs: int, matrix: Path | None = None, *, illegal: bool = False
+) -> int:
+    """Prints the mutants that at most `count` scripts kill, and those that they miss, by requirement. `matrix`: what
+    the cases kill; then also which of them are superfluous. 1 when a mutant is missed."""
     wanted = chosen(load(paths.mutants()), names)
-    return _measure(wanted, count, seed, jobs, _killed, illegal=illegal)
+    known = Matrix.read(matrix) if matrix is not None else None
+    killed: list[Mutant] = []
+    status = _measure(wanted, count, seed, jobs, _killed, killed, illegal=illegal)
+    for line in summary.by_requirement(killed, [one for one in wanted if one not in killed]):
+        print(fit(line))
+    if known is not None:
+        dead = frozenset(one.name for one in killed)
+        for line in summary.cases(known, dead, frozenset(one.name for one in wanted)):
+            print(fit(line))
+    return status
 
 
 def variants(names: Sequence[str], count: int, seed: int, jobs: int, *, illegal: bool = False) -> int:
@@ -124,9 +152,11 @@ def _measure(
     seed: int,
     jobs: int,
     verdict_of: Callable[[Outcome], tuple[bool, str]],
+    as_it_should: list[Mutant] | None = None,
     *,
     illegal: bool,
 ) -> int:
+    """Prints a line for each entry. `as_it_should` gets the mutants that were killed."""
     began_s, good, scripts, word = time.monotonic(), 0, 0, ""
     mistakes: list[str] = []
     with workshop(paths.core()) as made:
@@ -137,6 +167,8 @@ def _measure(
                 continue
             as_wanted, word = verdict_of(outcome)
             good, scripts = good + as_wanted, scripts + outcome.scripts
+            if as_wanted and as_it_should is not None and isinstance(entry, Mutant):
+                as_it_should.append(entry)
             about = entry.requirement if isinstance(entry, Mutant) else " ".join(entry.ambiguities)
             print(fit(f"{word:<9}{about:<10} {entry.name}  {outcome.first}".rstrip()), flush=True)
     what = "mutants killed" if isinstance(entries[0], Mutant) else "variants accepted"

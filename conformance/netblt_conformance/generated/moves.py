@@ -13,19 +13,24 @@ from dataclasses import dataclass
 
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Stop
-from netblt_conformance.generated import copies
+from netblt_conformance.generated import copies, findings
 from netblt_conformance.generated.illegal import Illegal
 from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
+from netblt_conformance.peer.base import UnmetError
 
 _WAITS_IN_ALL = 3  # death timers
-_WAITS_US = (1_000, 5_000, 20_000, 60_000, 150_000, 400_000, 1_200_000)
-_LEAVES = ("quit", "abort", "client-quit", "client-abort", "silent")
-_CLIENT_STOPS = {"client-quit": Stop.QUIT, "client-abort": Stop.ABORT}
-_REPEATS = (0, 0, 1, 2, 4)  # of a QUIT, or of an answer to it, that the network loses
+_WAITS_US = (1_000, 5_000, 20_000, 60_000, 150_000, 400_000, 1_200_000, 3_000_000)
+_LEAVES = ("quit", "abort", "client-quit", "client-quit-crossed", "client-quit-unheard", "client-abort", "silent")
+_CLIENT_STOPS = {name: Stop.QUIT for name in _LEAVES if name.startswith("client-quit")} | {"client-abort": Stop.ABORT}
+_REPEATS = (0, 0, 1, 2, 4, 8)  # of a QUIT, or of an answer to it, that the network loses
+_TELLING_BITS = range(8 * 12, 8 * 20)
+_TRICKLE = 5  # packets in five quarters of the death timer
+_STORM = 20  # copies of a packet at once
+_STORM_ANSWERS = 15  # so many packets are no coincidence
 _S_FOR_EACH_REPEAT = 3  # of the death timer, which ends the repetition
 _HUSH_SHARE = 0.9  # of its death timer that the implementation hears nothing
 # Packets of other connections: type, source, and how far its port is from the tester's.
@@ -37,7 +42,8 @@ STRAYS = (
     (Type.QUIT, STRANGER_ADDRESS, 0),
 )
 _ILLEGAL = 1.0  # weight of each illegal move that is offered
-_LEAVING = 0.02  # weight of each move that ends the connection
+QUIT_REASON = "quit"  # of four bytes: they need a NUL beside them (WIRE-07)
+_LEAVING = 0.03  # weight of each move that ends the connection
 _OLD_KEPT = 6  # packets that the network may still deliver again
 
 
@@ -54,13 +60,13 @@ class Player(ABC):
 
     def __init__(self, script: Script, peer: ReceiverPeer | SenderPeer) -> None:
         self.script = script
-        self._copies = copies.Copies(peer)
-        self._death_us = script.iut.death_timer_s * MICROSECONDS_PER_S
+        self.copies = copies.Copies(peer)
+        self._death_us = (peer.terms.iut_death_timer_s or script.iut.death_timer_s) * MICROSECONDS_PER_S
         self._wait_left_us = _WAITS_IN_ALL * self._death_us
         self._to_lose = 0
         self.lost: set[int] = set()  # numbers of buffers of which the network lost data
         self.left = ""  # the move that ended the connection
-        self.illegal = Illegal(peer, self._copies)
+        self.illegal = Illegal(peer, self.copies)
         self.repeats = 0  # QUITs, or answers to them, that the network loses
 
     @property
@@ -80,6 +86,18 @@ class Player(ABC):
     def play(self, move: Move) -> bool:
         """Does it if it is legal now; whether it was done."""
 
+    def inside(self) -> int:
+        """One more than the number of the buffer that is under way, in its middle; 0: none, or more than one."""
+        return self.inside_at(self.peer.now_us)
+
+    @abstractmethod
+    def inside_at(self, time_us: int) -> int:
+        """The same when a packet of the implementation left that came at this time."""
+
+    @abstractmethod
+    def watch(self) -> None:
+        """After each move: what the oracles cannot know."""
+
     @abstractmethod
     def situation(self) -> tuple[int, ...]:
         """The state, in few values: what guides the choice (play.invent)."""
@@ -94,12 +112,20 @@ class Player(ABC):
         if self._may_hush():
             yield Choice(Move("hush"), 0.15)
         yield Choice(Move("lose", (chance.choice((1, 1, 2, 4)),)), 0.8)
-        yield Choice(Move("opening"), 0.1)
+        yield Choice(Move("opening"), 0.2)
+        yield Choice(Move("storm", (chance.randrange(2),)), 0.1)
+        if self._may_hush():
+            yield Choice(Move("trickle"), 0.1)
         yield Choice(Move("again", (chance.randrange(_OLD_KEPT),)), 0.8)
-        yield Choice(Move("damaged", (chance.randrange(_OLD_KEPT), chance.getrandbits(16))), 0.3)
+        # Half of all damage is in the first fields after the header, where it would have an effect.
+        bit = chance.choice((chance.getrandbits(16), chance.choice(_TELLING_BITS)))
+        yield Choice(Move("damaged", (chance.randrange(_OLD_KEPT), bit)), 0.4)
+        yield Choice(Move("zeroed", (chance.randrange(_OLD_KEPT), bit)), 0.1)
         yield Choice(Move("cut", (chance.randrange(_OLD_KEPT), chance.getrandbits(16))), 0.2)
         yield Choice(Move("stray", (chance.randrange(len(STRAYS)),)), 0.2)
         if self.may_leave():
+            if not self.script.role.active:
+                yield Choice(Move("second"), 0.1)
             for name in _LEAVES:
                 yield Choice(Move(name, (chance.choice(_REPEATS),)), _LEAVING)
 
@@ -113,14 +139,23 @@ class Player(ABC):
             case "lose", (count,) if 0 < count < 100:
                 self._to_lose = count
             case "again", (back,):
-                self._copies.deliver(self._recent(back))
+                self.copies.deliver(self._recent(back))
             case "damaged", (back, bit):
                 summed = self.peer.terms.data_checksum
-                self._copies.deliver_damaged(self._recent(back), lambda p: copies.flipped(p, bit, data_summed=summed))
+                self.copies.deliver_damaged(self._recent(back), lambda p: copies.flipped(p, bit, data_summed=summed))
             case "cut", (back, end):
-                self._copies.deliver_damaged(self._recent(back), lambda packet: copies.cut(packet, end))
+                self.copies.deliver_damaged(self._recent(back), lambda packet: copies.cut(packet, end))
             case "opening", ():
-                self._copies.deliver(self._copies.opening())
+                self._repeat_opening()
+            case "storm", (kind,):
+                self._storm(opening=self.script.role.active and kind == 1)
+            case "trickle", () if self._may_hush():
+                self._trickle()
+            case "zeroed", (back, bit):
+                summed = self.peer.terms.data_checksum
+                self.copies.deliver_damaged(self._recent(back), lambda p: copies.zeroed(p, bit, data_summed=summed))
+            case "second", () if not self.script.role.active and self.may_leave():
+                self._second()
             case "stray", (which,) if which < len(STRAYS):
                 self._stray(*STRAYS[which])
             case "hush", () if self._may_hush():
@@ -128,7 +163,7 @@ class Player(ABC):
             case name, _ if name.startswith(ILLEGAL_PREFIX):
                 return self.illegal.play(move, open_=self.may_leave())
             case name, numbers if name in _LEAVES and len(numbers) < 2 and self.may_leave():
-                self.repeats = min(*numbers, self.script.iut.death_timer_s // _S_FOR_EACH_REPEAT) if numbers else 0
+                self.repeats = min(*numbers, self._repeats_max(name)) if numbers else 0
                 self._leave(name)
             case _:
                 return False
@@ -139,8 +174,70 @@ class Player(ABC):
         peer = self.peer
         forge = dataclasses.replace(peer.forge, local_port=peer.own_port + ports_up)
         packet = forge.packet(kind) if kind is Type.KEEPALIVE else forge.reason(kind, "of another connection")
-        self._copies.send_foreign(packet, source)
+        self.copies.send_foreign(packet, source)
         self.illegal.note_elsewhere(packets.read(packet), elsewhere=source == STRANGER_ADDRESS)
+
+    def _repeats_max(self, how: str) -> int:
+        if how == "client-quit-unheard":
+            return 0
+        quits = how == "quit"  # the implementation is alive as long as its death timer lasts
+        return self._death_us // (_S_FOR_EACH_REPEAT * MICROSECONDS_PER_S) if quits else max(_REPEATS)
+
+    def _repeat_opening(self) -> None:
+        """A copy of the OPEN is answered (OPEN-07), and no other packet that opens."""
+        answers = len(self.peer.responses)
+        self.copies.deliver(self.copies.opening())
+        if self.script.role.active or self.has_left():
+            return
+        try:
+            came = lambda: len(self.peer.responses) > answers or self.has_left()  # noqa: E731
+            self.peer.until(came, self.peer.tolerances.reaction_max_us, "RESPONSE to a repeated OPEN")
+        except UnmetError as unmet:
+            unmet.due_by = "OPEN-07"
+            raise
+
+    def _storm(self, *, opening: bool) -> None:
+        """Neither KEEPALIVEs nor copies of the RESPONSE are answered (TIMER-12, OPEN-08)."""
+        peer = self.peer
+        for _ in range(_STORM):
+            if opening:
+                self.copies.deliver(self.copies.opening())
+            else:
+                peer.send_keepalive()
+        answers = [seen for seen in peer.listen(2 * peer.link.delay_us + 1) if not seen.packet.is_data]
+        if len(answers) >= _STORM_ANSWERS:
+            check = findings.STORM["OPEN-08" if opening else "TIMER-12"]
+            findings.tell(peer, check, answers[0].frame, count=len(answers))
+
+    def _second(self) -> None:
+        """An OPEN from another port is a request of its own (DEMUX-02)."""
+        peer = self.peer
+        forge = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
+        values = peer.opening_values(unique_id=peer.unique_id ^ 0x0F0F0F0F)
+        self.copies.send_foreign(forge.opening(Type.OPEN, values), peer.address)
+        for seen in peer.listen(2 * peer.link.delay_us + 1):
+            if seen.packet.foreign_port != forge.local_port:
+                continue
+            if seen.packet.type is Type.ABORT:
+                findings.tell(peer, findings.OTHER_REFUSED, seen.frame)
+            elif seen.packet.type is Type.RESPONSE:
+                self.copies.send_foreign(forge.reason(Type.ABORT, "enough"), peer.address)
+
+    def _trickle(self) -> None:
+        """Longer than the death timer runs, packets come that are no KEEPALIVEs (TIMER-10)."""
+        peer = self.peer
+        peer.go_silent()
+        for _ in range(_TRICKLE):
+            peer.listen(self._death_us // 4)
+            self._whisper()
+        if peer.link.status().failed:
+            findings.tell(peer, findings.DIED_IN_TRANSFER, None)
+        peer.send_keepalive()
+        peer.speak_regularly()
+
+    @abstractmethod
+    def _whisper(self) -> None:
+        """Sends one packet that is no KEEPALIVE."""
 
     @property
     def _hush_us(self) -> int:
@@ -164,7 +261,7 @@ class Player(ABC):
 
     def _recent(self, back: int) -> int:
         """The frame of one of the tester's last packets."""
-        recent = self._copies.recent()
+        recent = self.copies.recent()
         return recent[back % len(recent)]
 
     def patience_us(self) -> int:
@@ -185,9 +282,12 @@ class Player(ABC):
         elif how == "abort":
             self.peer.send_abort()
         elif how == "silent":
+            self.peer.send_keepalive()
             self.peer.go_silent()
         else:
-            self.peer.link.stop(_CLIENT_STOPS[how], "the client ends it")
+            if how == "client-quit-unheard":
+                self.peer.go_silent()
+            self.peer.link.stop(_CLIENT_STOPS[how], QUIT_REASON)
 
     def _loses(self, packet: Packet) -> bool:
         if self._to_lose == 0:

@@ -11,18 +11,20 @@ from dataclasses import dataclass, field
 from netblt_conformance.cases.case import Case, Profile
 from netblt_conformance.common.errors import ImplementationError, NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Status
-from netblt_conformance.common.tolerances import TESTER_RETRY_US
+from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
-from netblt_conformance.generated.moves import Player
-from netblt_conformance.generated.receiving import ReceivingPlayer
-from netblt_conformance.generated.script import Move, Script, values
+from netblt_conformance.generated import afterwards, findings, opening
+from netblt_conformance.generated.moves import QUIT_REASON, Player
+from netblt_conformance.generated.receiving import DALLIES, ReceivingPlayer
+from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script, values
 from netblt_conformance.generated.sending import SendingPlayer
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.oracles.base import Violation, told_once
+from netblt_conformance.packets import packets
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Peer, UnmetError
+from netblt_conformance.peer.base import UnmetError
 
 # An implementation measures how long the tester takes to acknowledge, and repeats its CONTROLs as seldom.
 _PATIENCE_US = 300 * MICROSECONDS_PER_S
@@ -153,9 +155,13 @@ def _crash(fault: ImplementationError) -> Judgement:
 
 def _body(case: Case, script: Script, choose: Next, done: list[Move]) -> None:
     player = _connect(case, script)
+    if player is None:
+        return
     try:
         _play(case, player, choose, done)
         _end(case, player)
+        if not any(one.name.startswith(ILLEGAL_PREFIX) for one in done):
+            afterwards.judge(case, player)
     except UnmetError:
         if not player.concluded(case):
             raise
@@ -170,33 +176,25 @@ def _play(case: Case, player: Player, choose: Next, done: list[Move]) -> None:
         if player.play(move):
             done.append(move)
             case.note(f"move {len(done)}, {move}")
+            if not any(one.name.startswith(ILLEGAL_PREFIX) for one in done):
+                player.watch()
     if not player.left and case.link.status() in (Status.OPENING, Status.OPEN):
         received = [seen for seen in player.peer.seen if seen.time_us >= began_us]
         case.expect_signs_of_life(received, began_us, player.peer.now_us, player.script.own.death_timer_s)
 
 
-def _connect(case: Case, script: Script) -> Player:
+def _connect(case: Case, script: Script) -> Player | None:
+    """None: no connection has to follow."""
     options = {"iut": values(script.iut), "own": values(script.own)}
     if script.role.sender:
         receiver = case.receiver(script.length, **options)
-        _open(receiver, script)
-        return ReceivingPlayer(script, receiver)
+        if script.first_buffer >= 0:
+            receiver.first_buffer = script.first_buffer
+        return ReceivingPlayer(script, receiver) if opening.connect(case, receiver, script) else None
     sender = case.sender(script.length, **options)
     sender.answer_controls(False)
     sender.withhold_ack(at=0)
-    _open(sender, script)
-    return SendingPlayer(script, sender)
-
-
-def _open(peer: Peer, script: Script) -> None:
-    """Opens the connection when the network has lost what the script states."""
-    for _ in range(script.openings_lost):
-        if script.role.active:
-            peer.await_open()
-        else:
-            peer.send_open()
-            peer.listen(TESTER_RETRY_US)
-    peer.connect()
+    return SendingPlayer(script, sender) if opening.connect(case, sender, script) else None
 
 
 def _end(case: Case, player: Player) -> None:
@@ -214,19 +212,24 @@ def _end_legally(case: Case, player: Player) -> None:
     if player.left == "quit":
         peer.expect_type(Type.QUITACK)
         peer.expect_failure()
-        for _ in range(player.repeats):  # the answer was lost (QUIT-03)
-            peer.listen(TESTER_RETRY_US)
-            peer.send_quit("")
-            peer.expect_type(Type.QUITACK)
-    elif player.left == "client-quit":
+        _repeat_quit(player)
+    elif player.left == "client-quit-unheard":
         _await_quit(player)
+        peer.listen(2 * peer.terms.iut_death_timer_s * MICROSECONDS_PER_S)
+        peer.silence([Type.QUIT], 10 * MICROSECONDS_PER_S, "the death timer has expired, which ends the repetition")
+        peer.expect_failure()
+    elif player.left.startswith("client-quit"):
+        _await_quit(player)
+        if player.left == "client-quit-crossed":
+            peer.send_quit()
+            peer.expect_type(Type.QUITACK)
         peer.send(peer.forge.packet(Type.QUITACK))
         peer.expect_failure()
     elif player.left == "client-abort":
         peer.expect_type(Type.ABORT)
         peer.expect_failure()
     elif player.left == "silent":
-        case.expect_death(peer)
+        _await_death(case, player)
     elif player.left:
         peer.expect_failure()
     elif isinstance(peer, ReceiverPeer):
@@ -245,14 +248,20 @@ def _end_legally(case: Case, player: Player) -> None:
 def _finish(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
     """The rest of a transfer to the tester. Where the DONE is lost, the implementation closes by itself, and
     acknowledges the last OK as often as it comes until then (CLOSE-04, CLOSE-05)."""
-    peer.finish(done=player.done_lost < 0)
+    peer.finish(_PATIENCE_US, done=player.done_lost < 0)
     last = [message for message in peer.monitor.session.messages_sent if message.kind is Kind.OK][-1:]
     acked_us = min((s.time_us for s in peer.seen if s.packet.acks and s.packet.high_seq >= last[0].seq), default=0)
-    for repeat in range(1, player.done_lost + 1):
-        at_us = acked_us + repeat * peer.ms(last[0].control_timer_ms) // 3
+    for part in DALLIES[player.done_lost] if player.done_lost >= 0 else ():
+        if not part and peer.now_us - acked_us + 2 * peer.link.delay_us < peer.ms(last[0].control_timer_ms):
+            peer.send_quit()
+            peer.expect_type(Type.QUITACK)
+            return
+        at_us = acked_us + int(part * peer.ms(last[0].control_timer_ms)) - 2 * peer.link.delay_us
         if at_us < peer.now_us:
             break  # the dally may be over: the acknowledgement came long ago
         peer.listen(at_us - peer.now_us)
+        for damaged in (peer.forge.packet(Type.DONE), peer.forge.control(last)):
+            peer.link.send(packets.spoil(damaged), peer.address)
         peer.send_control(last)
         peer.expect(
             lambda packet: packet.acks and packet.high_seq >= last[0].seq,
@@ -260,20 +269,73 @@ def _finish(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
             "the repeated OK to be acknowledged during the dally",
         )
     if player.done_lost >= 0 and peer.link.tells_outcome:
-        peer.expect_closed("the sender to close without DONE")
+        limit_us = _dally_max_us(peer, max((message.control_timer_ms for message in last), default=0))
+        peer.until(lambda: peer.link.status().closed, limit_us, "the sender to close without DONE")
     peer.expect_success()
+
+
+def _dally_max_us(peer: ReceiverPeer, published_ms: int) -> int:
+    """A dally is longer than the control timer that was published; it may be several times as long (AMB-53)."""
+    return peer.tolerances.close_max_us + 10 * peer.ms(published_ms)
+
+
+def _await_death(case: Case, player: Player) -> None:
+    """The death timer of the implementation runs as long as it declared (TIMER-10)."""
+    peer = player.peer
+    declared_s, silent_us = peer.terms.iut_death_timer_s, peer.now_us
+    if not case.expect_death(peer):
+        return
+    waited_us = peer.now_us - silent_us
+    if waited_us < declared_s * MICROSECONDS_PER_S - case.tolerances.crossing_us - 2 * QUIET_US:
+        waited_s = waited_us / MICROSECONDS_PER_S
+        findings.tell(peer, findings.DIED_EARLY, None, waited_s=waited_s, declared_s=declared_s)
+
+
+def _repeat_quit(player: Player) -> None:
+    """The answer was lost (QUIT-03). After seconds a missing answer is a WARN (AMB-57)."""
+    peer = player.peer
+    for _ in range(player.repeats):
+        peer.listen(QUIET_US // 2)
+        peer.send_quit("")
+        peer.expect_type(Type.QUITACK)
+    if player.repeats:
+        peer.listen(TESTER_RETRY_US)
+        peer.send_quit("")
+        if not any(seen.packet.type is Type.QUITACK for seen in peer.listen(QUIET_US)):
+            findings.tell(peer, findings.LATE_QUITACK, None)
 
 
 def _await_quit(player: Player) -> None:
     """A QUIT may wait for the end of the buffer that is under way (QUIT-04): the peer goes on until it comes. The first
     ones may be lost (QUIT-02)."""
-    peer, deadline_us = player.peer, player.peer.now_us + _PATIENCE_US
+    peer, stopped_us = player.peer, player.peer.now_us
+    inside = player.inside()
 
-    def has_come() -> bool:
-        return sum(seen.packet.type is Type.QUIT for seen in peer.seen) > player.repeats
+    def came() -> int:
+        return sum(seen.packet.type is Type.QUIT for seen in peer.seen)
 
-    while peer.now_us < deadline_us and not has_come():
-        player.behave()
-        peer.listen(_LOOK_US)
-    if not has_come():
+    known, deadline_us = came(), peer.now_us + _PATIENCE_US
+    while peer.now_us < deadline_us and came() <= player.repeats:
+        if peer.now_us > stopped_us + QUIET_US or not inside:
+            player.behave()
+        peer.listen(_LOOK_US if not known else QUIET_US)
+        if came() > known:
+            known, deadline_us = came(), peer.now_us + _PATIENCE_US
+            peer.link.send(packets.spoil(peer.forge.packet(Type.QUITACK)), peer.address)  # its answer is damaged
+    if came() <= player.repeats:
         peer.expect_type(Type.QUIT)
+    _judge_quit(player, inside, stopped_us + QUIET_US)
+
+
+def _judge_quit(player: Player, inside: int, waits_until_us: int) -> None:
+    """QUIT-04: the first one waits for the end of a buffer that was under way; a client may have to wait for a while
+    only. QUIT-06: it gives the reason."""
+    peer = player.peer
+    first = next(seen for seen in peer.seen if seen.packet.type is Type.QUIT)
+    if inside and first.time_us < waits_until_us and player.inside_at(first.time_us) == inside:
+        verdict = Verdict.FAIL if peer.terms.max_buffers == 1 else Verdict.WARN
+        findings.tell(peer, findings.QUIT_INSIDE[verdict], first.frame)
+    if first.packet.text not in (QUIT_REASON, ""):
+        findings.tell(peer, findings.OTHER_REASON, first.frame, reason=first.packet.text)
+    elif not first.packet.text:
+        findings.tell(peer, findings.NO_REASON, first.frame)

@@ -6,12 +6,19 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from netblt_conformance.common.model import MICROSECONDS_PER_S
+from netblt_conformance.generated import findings
 from netblt_conformance.generated.moves import Choice, Player
 from netblt_conformance.generated.script import Move, Script
-from netblt_conformance.packets.packets import Kind, Message
+from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer
 
-_CONTROL_TIMERS_MS = (100, 500, 2000)  # that OKs publish (CLOSE-07)
+_CONTROL_TIMERS_MS = (1, 100, 500, 2000, 65_535)  # that OKs publish (CLOSE-07)
+_OFFERS = ((1, 20), (2, 10), (4, 40), (8, 10), (16, 5), (1, 120), (1000, 1))
+# Of the last OK, whose DONE is lost: the parts of the published control timer after which it is repeated. The last one
+# of these: a QUIT comes in the dally (QUIT-01).
+DALLIES: tuple[tuple[float, ...], ...] = ((), (1,), (0.5, 1), (0.25, 0.5, 1), (0,))
+_GOS_BEYOND = 2  # more than agreed: only the sender is bound by the number (AMB-29)
 
 
 class ReceivingPlayer(Player):
@@ -24,8 +31,12 @@ class ReceivingPlayer(Player):
         self._gone: set[int] = set()
         self._confirmed: set[int] = set()
         self._last_control: list[Message] = []
-        self.done_lost = -1  # the DONE is lost, and so are so many acknowledgements of the last OK; -1: none of them
+        self.done_lost = -1  # the DONE is lost: which of DALLIES follows; -1: it is not
         self._asked_us: dict[int, int] = {}
+        self._waits: tuple[int, int] | None = None  # a buffer that may begin, and since when
+        if any(one.name == "foreign" for one in script.opening):  # the GO of another connection may have been kept
+            self.play(Move("go"))
+            self.play(Move("control"))
 
     @property
     def peer(self) -> ReceiverPeer:
@@ -35,11 +46,17 @@ class ReceivingPlayer(Player):
 
     def may_leave(self) -> bool:
         last = self._peer.last_buffer
-        return last is None or not self._peer.buffer(last).complete
+        return last is None or not all(number in self._confirmed for number in range(last + 1))
 
     @property
     def _may_go(self) -> bool:
         return self._peer.last_buffer is None and len(self._gone - self._confirmed) < self._peer.terms.max_buffers
+
+    @property
+    def _may_go_on(self) -> bool:
+        """One more GO than was agreed."""
+        outstanding = len(self._gone - self._confirmed) - self._peer.terms.max_buffers
+        return self._peer.last_buffer is None and 0 <= outstanding < _GOS_BEYOND
 
     def _complete(self) -> list[int]:
         return [n for n, b in sorted(self._peer.buffers.items()) if b.complete and n not in self._confirmed]
@@ -69,6 +86,8 @@ class ReceivingPlayer(Player):
     def choices(self, chance: random.Random) -> Iterator[Choice]:
         if self._may_go:
             yield Choice(Move("go"), 4)
+        elif self._may_go_on:
+            yield Choice(Move("go-on"), 0.2)
         for number in self._complete():
             yield Choice(Move("ok", (number,)), 4)
         for number in sorted(self._gone - self._confirmed):
@@ -79,19 +98,21 @@ class ReceivingPlayer(Player):
                     yield Choice(Move("resend", (number, *sorted(chance.sample(missing, len(missing) - 1)))), 1)
         if self._peer.queue:
             yield Choice(Move("control"), 5)
+        if len(self._peer.queue) > 1:
+            yield Choice(Move("tail", (chance.randrange(1, len(self._peer.queue)),)), 1)
         if self._last_control:
             yield Choice(Move("repeat"), 0.3)
-        size, interval_ms = chance.choice(((1, 20), (2, 10), (4, 40), (8, 10), (16, 5)))
+        size, interval_ms = chance.choice(_OFFERS)
         yield Choice(Move("offer", (size, interval_ms)), 0.2)
         yield Choice(Move("publish", (chance.choice(_CONTROL_TIMERS_MS),)), 0.2)
         if self.done_lost < 0:
-            yield Choice(Move("done-lost", (chance.randrange(3),)), 0.1)
+            yield Choice(Move("done-lost", (chance.randrange(len(DALLIES)),)), 0.2)
         yield from self._common(chance)
 
     def play(self, move: Move) -> bool:
         peer = self._peer
         match move.name, move.numbers:
-            case "go", () if self._may_go:
+            case "go" | "go-on", () if self._may_go or (move.name == "go-on" and self._may_go_on):
                 number = max(self._gone, default=-1) + 1
                 self._gone.add(number)
                 peer.message(Kind.GO, peer.first_buffer + number)
@@ -104,22 +125,74 @@ class ReceivingPlayer(Player):
             case "control", () if peer.queue:
                 self._last_control = list(peer.queue)
                 peer.send_control()
+            case "tail", (first,) if 0 < first < len(peer.queue):
+                self._last_control = peer.queue[first:]  # the part before it is late, or lost (AMB-33)
+                peer.send_control(self._last_control)
             case "repeat", () if self._last_control:
                 self._repeat()
-            case "offer", (size, interval_ms) if 0 < size < 1000 and 0 < interval_ms < 1000:
+            case "offer", (size, interval_ms) if 0 < size <= 1000 and 0 < interval_ms < 1000:
                 peer.offer = size, interval_ms
             case "publish", (timer_ms,) if timer_ms in _CONTROL_TIMERS_MS:
                 peer.control_timer_ms = timer_ms
-            case "done-lost", (repeats,) if 0 <= repeats < 3:
+            case "done-lost", (repeats,) if 0 <= repeats < len(DALLIES):
                 self.done_lost = repeats
             case _:
                 return self._play_common(move)
         return True
 
+    def _whisper(self) -> None:
+        known = self.copies.newest((Type.CONTROL, Type.OPEN, Type.RESPONSE))
+        assert known is not None
+        self.copies.deliver(known)
+
+    def watch(self) -> None:
+        """DATA-11: the lowest buffer that is not begun does not wait for the OKs of those before."""
+        peer = self._peer
+        begun = {n for n, buffer in peer.buffers.items() if buffer.packets} | {n - peer.first_buffer for n in self.lost}
+        waiting = sorted(self._gone - begun)
+        before = [n for n in self._gone if not waiting or n < waiting[0]]
+        outstanding = [n for n in before if not self._is_acknowledged(n, Kind.OK)]
+        may = (
+            waiting
+            and waiting[0] * peer.terms.buffer_size < self.script.length
+            and all(peer.buffers[n].complete for n in before if n in peer.buffers)
+            and len(outstanding) < peer.terms.max_buffers
+            and self._is_acknowledged(waiting[0], Kind.GO)
+            and peer.now_us >= self.script.iut.client_stall_until_us
+        )
+        if not may:
+            self._waits = None
+        elif self._waits is None or self._waits[0] != waiting[0]:
+            self._waits = waiting[0], peer.now_us
+        elif (waited_us := peer.now_us - self._waits[1]) > self._begins_us:
+            findings.tell(peer, findings.NEXT_WAITS, None, buffer=waiting[0], waited_s=waited_us / MICROSECONDS_PER_S)
+
+    def inside_at(self, time_us: int) -> int:
+        """Some packets of a buffer came, and its LDATA did not."""
+        data = [seen.packet for seen in self._peer.seen if seen.packet.is_data and seen.time_us <= time_us]
+        begun = {packet.buffer for packet in data}
+        ended = {packet.buffer for packet in data if packet.type is Type.LDATA}
+        [*left] = begun - ended
+        return left[0] - self._peer.first_buffer + 1 if len(left) == 1 and not self.lost else 0
+
+    def _is_acknowledged(self, number: int, kind: Kind) -> bool:
+        sent = self._peer.monitor.session.sent_of(kind, self._peer.first_buffer + number)
+        return bool(sent) and sent[0].seq <= self._peer.high_seq
+
+    @property
+    def _begins_us(self) -> int:
+        """By then a buffer that may be sent has begun."""
+        paces = (interval for _, interval in _OFFERS)
+        return self._peer.tolerances.reaction_max_us + 2 * self._peer.ms(
+            max(*paces, self._peer.terms.burst_interval_ms)
+        )
+
     def _repeat(self) -> None:
         """The acknowledgement of the last CONTROL was lost: it is due once more (CTRL-10)."""
         peer, newest = self._peer, self._last_control[-1].seq
         peer.send_control(self._last_control)
+        if self._last_control[0].seq > peer.high_seq + 1:
+            return  # it comes after a hole
         what = "a repeated CONTROL to be acknowledged"
         peer.expect(lambda packet: packet.acks and packet.high_seq >= newest, peer.ack_deadline_us, what)
 

@@ -21,16 +21,36 @@ from netblt_conformance.common.toml_file import Table, Texts
 LAYOUT_VERSION = 1
 ILLEGAL_PREFIX = "bad."  # of the names of illegal moves
 # Small, so that a few moves reach every state: packets in a buffer, buffers, bursts.
-_PACKET_BYTES = (16, 48, 64)
-_PACKETS_PER_BUFFER = (1, 1, 1, 2, 2, 3, 3, 4, 4, 6, 6, 20)
+_PACKET_BYTES = (16, 48, 64, 64, 17, 50)
+_PACKETS_PER_BUFFER = (1, 1, 1, 2, 2, 3, 3, 4, 4, 6, 6, 12, 20)
+# Seldom: packet numbers of more than a byte, and requests that are larger than a packet.
+_MANY_PACKETS, _MANY_PACKETS_SHARE = (260, 260, 1000), 0.03
 _BUFFERS = (1, 2, 3, 3, 4, 6, 8)
 _MANY_BUFFERS, _MANY_SHARE = 150, 0.02  # more control messages than a byte counts
 _OPENINGS_LOST = (0, 0, 0, 0, 1, 2)
-_STALL_SHARE, _STALLS_US = 0.1, (50_000, 400_000, 3_000_000)
-_MAX_BUFFERS = (1, 1, 2, 2, 3, 4)
-_BURSTS = ((1, 5), (2, 5), (4, 10), (8, 10), (3, 20), (16, 1))
-_DEATH_TIMERS_S = (6, 20, 60)
-_MAX = {"packet_size": 9000, "buffer_size": 1 << 20, "burst_size": 1000, "burst_interval_ms": 1000, "max_buffers": 64}
+_STALL_SHARE, _STALLS_US = 0.12, (50_000, 400_000, 3_000_000, 40_000_000)
+_MAX_BUFFERS = (1, 1, 2, 2, 3, 4, 6)
+_VERY_MANY, _VERY_MANY_SHARE = 512, 0.015  # outstanding buffers: the low byte of this is 0
+# The last ones are longer than a byte, no multiple of a tick, and slow.
+_BURSTS = ((1, 5), (2, 5), (4, 10), (8, 10), (3, 20), (16, 1), (1, 47), (2, 300), (3, 47))
+_IUT_DEATH_TIMERS_S = (3, 6, 20, 60, 60)
+_OWN_DEATH_TIMERS_S = (1, 2, 6, 6, 20, 20, 60, 60, 60, 40_000)
+# A proposal may be as large as its field; a passive end restricts it.
+LARGEST = {"buffer_size": 0xFFFFFFFF, "packet_size": 0xFFFF, "burst_size": 0xFFFF, "max_buffers": 0xFFFF}
+_LARGEST_SHARE = 0.06
+_FIRST_BUFFERS, _FIRST_SHARE = (0xFE, 0xFFFE, 0x7FFFFFFE, 0xFFFFF000), 0.15
+# What happens before the connection is open, by whether the implementation is the active end (opening.py).
+_OPENING_SHARE = 0.2
+_OPENINGS = {
+    True: ("foreign", "foreign", "damaged", "damaged", "refuse", "abort", "none", "restart", "zero", "loose", "loose"),
+    False: ("elsewhere", "elsewhere", "zero", "large"),
+}
+_NUMBERED = ("foreign", "damaged", "zero", "loose", "large")
+_ANNOUNCED_SHARE = 0.25  # of the transfers of which another size is announced
+_STRINGS_SHARE, _STRING_BYTES = 0.5, (1, 3, 4, 7, 8, 11, 12, 40)
+_MAX = {**LARGEST, "burst_interval_ms": 0xFFFF}
+_MAX_DEATH_TIMER_S = 0xFFFF
+_STRING_BYTES_MAX = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +80,9 @@ class Script:
     iut: Parameters
     own: Parameters
     openings_lost: int = 0  # OPENs or RESPONSEs of the tester, or OPENs of the implementation, before one arrives
+    announced: int = -1  # transfer size that a sending tester announces; -1: the right one
+    first_buffer: int = -1  # number of the first buffer of a receiving tester; -1: as found by the first transfer
+    opening: tuple[Move, ...] = ()  # what happens before the connection is open
     moves: tuple[Move, ...] = ()
     requirements: tuple[str, ...] = ()  # that the implementation violates in it
 
@@ -79,6 +102,8 @@ class Script:
         ]
         lines += [f"layout = {LAYOUT_VERSION}", f"role = {json.dumps(str(self.role))}"]
         lines += [f"seed = {self.seed}", f"length = {self.length}", f"openings_lost = {self.openings_lost}"]
+        lines += [f"announced = {self.announced}", f"first_buffer = {self.first_buffer}"]
+        lines.append(f"opening = {json.dumps([str(one) for one in self.opening])}")
         for name, end in (("iut", self.iut), ("own", self.own)):
             keys = ", ".join(f"{key} = {json.dumps(value)}" for key, value in values(end).items())
             lines.append(f"{name} = {{ {keys} }}")
@@ -93,14 +118,15 @@ def values(end: Parameters) -> dict[str, Any]:
     return {key: getattr(end, key) for key in _KEYS}
 
 
-_KEYS = (*_MAX, "death_timer_s", "data_checksum", "client_stall_from", "client_stall_until_us")
+_KEYS = (*_MAX, "death_timer_s", "data_checksum", "client_stall_from", "client_stall_until_us", "client_string")
 
 
 def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES) -> Script:
     """A script without moves, with random parameters; those of the two ends differ now and then."""
     role = chance.choice(roles)
-    packet = chance.choice(_PACKET_BYTES)
-    count = chance.choice(_PACKETS_PER_BUFFER)
+    packet, count = chance.choice(_PACKET_BYTES), chance.choice(_PACKETS_PER_BUFFER)
+    if chance.random() < _MANY_PACKETS_SHARE:
+        packet, count = min(_PACKET_BYTES), chance.choice(_MANY_PACKETS)
     size = packet * count - chance.choice((0, 0, 0, chance.randrange(packet)))
     burst, interval_ms = chance.choice(_BURSTS)
     common = Parameters(
@@ -108,14 +134,57 @@ def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES) -> Script:
         packet_size=packet,
         burst_size=burst,
         burst_interval_ms=interval_ms,
-        max_buffers=chance.choice(_MAX_BUFFERS),
-        death_timer_s=chance.choice(_DEATH_TIMERS_S),
+        max_buffers=_VERY_MANY if chance.random() < _VERY_MANY_SHARE else chance.choice(_MAX_BUFFERS),
         data_checksum=chance.random() < 0.5,
     )
-    buffers = _MANY_BUFFERS if chance.random() < _MANY_SHARE else chance.choice(_BUFFERS)
-    length = max(1, size * buffers - chance.choice((0, 0, 1, chance.randrange(size))))
-    iut, own = _stalling(_other(common, chance), chance), _other(common, chance)
-    return Script(role, chance.getrandbits(32), length, iut, own, chance.choice(_OPENINGS_LOST))
+    iut = dataclasses.replace(_other(common, chance), death_timer_s=chance.choice(_IUT_DEATH_TIMERS_S))
+    own = dataclasses.replace(_other(common, chance), death_timer_s=chance.choice(_OWN_DEATH_TIMERS_S))
+    if not role.active and chance.random() < _LARGEST_SHARE:
+        name = chance.choice(tuple(LARGEST))
+        largest: dict[str, Any] = {name: LARGEST[name]}
+        own = dataclasses.replace(own, **largest)
+    opening = _opening(role, chance)
+    if opening and opening[0].name == "large":
+        iut = dataclasses.replace(iut, buffer_size=iut.packet_size * 0xFFFF)
+    length = _length(size, packet, 2 if count > max(_PACKETS_PER_BUFFER) else 0, chance)
+    return Script(
+        role,
+        chance.getrandbits(32),
+        length,
+        _with_string(_stalling(iut, chance), chance),
+        _with_string(own, chance),
+        0 if opening else chance.choice(_OPENINGS_LOST),
+        announced=_announced(length, chance) if not role.sender and chance.random() < _ANNOUNCED_SHARE else -1,
+        first_buffer=chance.choice(_FIRST_BUFFERS) if role.sender and chance.random() < _FIRST_SHARE else -1,
+        opening=opening,
+    )
+
+
+def _opening(role: Role, chance: random.Random) -> tuple[Move, ...]:
+    """What happens before the connection is open: mostly nothing."""
+    if chance.random() >= _OPENING_SHARE:
+        return ()
+    name = chance.choice(_OPENINGS[role.active])
+    return (Move(name, (chance.randrange(32),) if name in _NUMBERED else ()),)
+
+
+def _length(size: int, packet: int, buffers: int, chance: random.Random) -> int:
+    """Full buffers, or a last one that is shorter. `buffers`: so many; 0: any number."""
+    if not buffers:
+        buffers = _MANY_BUFFERS if chance.random() < _MANY_SHARE else chance.choice(_BUFFERS)
+    less = chance.choice((0, 0, 1, chance.randrange(size), size - 1, max(0, size - packet - 1)))
+    return max(1, size * buffers - less)
+
+
+def _announced(length: int, chance: random.Random) -> int:
+    return chance.choice((0, max(0, length - 1), length + 1, 100, 0xFFFFFFFF))
+
+
+def _with_string(end: Parameters, chance: random.Random) -> Parameters:
+    if chance.random() >= _STRINGS_SHARE:
+        return end
+    size = chance.choice(_STRING_BYTES)
+    return dataclasses.replace(end, client_string="".join(chr(ord("a") + n % 26) for n in range(size)))
 
 
 def _stalling(parameters: Parameters, chance: random.Random) -> Parameters:
@@ -128,9 +197,12 @@ def _stalling(parameters: Parameters, chance: random.Random) -> Parameters:
 
 def _other(common: Parameters, chance: random.Random) -> Parameters:
     """The same parameters, or one of them stricter or more generous."""
-    if chance.random() < 0.7:
+    if chance.random() < 0.6:
         return common
-    name = chance.choice(("burst_size", "burst_interval_ms", "max_buffers", "buffer_size", "packet_size"))
+    names = ("burst_size", "burst_interval_ms", "max_buffers", "buffer_size", "packet_size", "data_checksum")
+    name = chance.choice(names)
+    if name == "data_checksum":
+        return dataclasses.replace(common, data_checksum=not common.data_checksum)
     near = getattr(common, name) + chance.choice((-1, 1))
     far = getattr(common, name) * chance.choice((1, 2, 3)) // chance.choice((1, 2))
     return dataclasses.replace(common, **{name: max(1, chance.choice((near, far)))})
@@ -160,8 +232,9 @@ class _End(Table):
     burst_size: Annotated[int, AfterValidator(_bounded("burst_size"))]
     burst_interval_ms: Annotated[int, AfterValidator(_bounded("burst_interval_ms"))]
     max_buffers: Annotated[int, AfterValidator(_bounded("max_buffers"))]
-    death_timer_s: Annotated[int, Field(ge=1, le=3600)]
+    death_timer_s: Annotated[int, Field(ge=1, le=_MAX_DEATH_TIMER_S)]
     data_checksum: bool = False
+    client_string: Annotated[str, Field(max_length=_STRING_BYTES_MAX)] = ""
     client_stall_from: Annotated[int, Field(ge=0)] = 0
     client_stall_until_us: Annotated[int, Field(ge=0)] = 0
 
@@ -181,6 +254,9 @@ class _File(Table):
     seed: Annotated[int, Field(ge=0)] = 0
     length: Annotated[int, Field(ge=1, le=1 << 24)]
     openings_lost: Annotated[int, Field(ge=0, le=4)] = 0
+    announced: Annotated[int, Field(ge=-1, le=0xFFFFFFFF)] = -1
+    first_buffer: Annotated[int, Field(ge=-1, le=0xFFFFFFFF)] = -1
+    opening: Annotated[Texts, AfterValidator(_moves)] = ()
     iut: _End
     own: _End
     moves: Annotated[Texts, AfterValidator(_moves)]
@@ -206,6 +282,9 @@ def _script(file: _File) -> Script:
         iut,
         own,
         openings_lost=file.openings_lost,
+        announced=file.announced,
+        first_buffer=file.first_buffer,
+        opening=tuple(move(text) for text in file.opening),
         moves=tuple(move(text) for text in file.moves),
         requirements=file.requirements,
     )

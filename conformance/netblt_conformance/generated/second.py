@@ -24,6 +24,16 @@ IUT = address_text(IUT_ADDRESS)
 # What a network makes of the packets of a conforming tester: it delivers them in another order, closer together, long
 # after they were sent, or damaged. Any other finding against the tester is a mistake of the generator.
 NETWORK = frozenset({"ORDER-01", "ORDER-02", "ORDER-03", "CTRL-06", "RATE-01", "RATE-03", "OPEN-05", "WIRE-04"})
+# What the tester does on purpose, and the beginnings of the requirements that the plugin reports then. "tail": the
+# first part of a queue is lost, which leaves no trace. The others: OPENs and RESPONSEs that no end may accept.
+EXCUSED = {
+    "tail": ("CTRL-01", "CTRL-04"),
+    "go-on": ("DATA-12",),
+    "zeroed": ("CKSUM-",),
+    "zero": ("",),
+    "loose": ("",),
+    "large": ("",),
+}
 _SIDES = {True: "sender", False: "receiver"}  # of the implementation; the plugin needs to know where was captured
 
 
@@ -42,6 +52,11 @@ class Found:
     def by_generator(self) -> bool:
         """Neither the implementation nor the network explains it."""
         return not self.by_implementation and self.finding.requirement not in NETWORK
+
+    def is_excused(self, script: Script) -> bool:
+        """Whether the tester does on purpose in this script what the finding reports of it."""
+        done = {one.name for one in (*script.opening, *script.moves)}
+        return any(self.finding.requirement.startswith(areas) for name, areas in EXCUSED.items() if name in done)
 
 
 class Merged:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 
+from netblt_conformance.common.model import MICROSECONDS_PER_S
+from netblt_conformance.generated import copies, findings
 from netblt_conformance.generated.moves import Choice, Player
 from netblt_conformance.generated.script import Move, Script
 from netblt_conformance.packets.packets import Kind, Message, Packet
@@ -13,7 +15,7 @@ from netblt_conformance.peer import SenderPeer
 
 # An end whose CONTROLs are not acknowledged gives up when its death timer expires (CTRL-10, TIMER-10): the tester
 # acknowledges within this share of it.
-_PATIENCE_SHARE = 0.3
+_PATIENCE_SHARE = 0.5
 
 
 class SendingPlayer(Player):
@@ -52,12 +54,51 @@ class SendingPlayer(Player):
         return [n for n in range(peer.buffer_count) if peer.find(Kind.GO, n) and not peer.find(Kind.OK, n)]
 
     def patience_us(self) -> int:
-        waited_us = self._peer.now_us - self._known_us
+        peer = self._peer
+        everything = peer.monitor.session.highest_ack_sent == peer.consecutive == max(peer.messages, default=0)
+        waited_us = 0 if everything else peer.now_us - self._known_us
         return min(self._wait_left_us, int(_PATIENCE_SHARE * self._death_us) - waited_us)
 
     def _may_hush(self) -> bool:
         """Everything is acknowledged: only the silence counts."""
-        return super()._may_hush() and self._known == self._peer.consecutive
+        acked = self._peer.monitor.session.highest_ack_sent
+        return super()._may_hush() and acked == self._known == self._peer.consecutive
+
+    def _whisper(self) -> None:
+        """Data where there are any: they too show that the tester is alive."""
+        peer = self._peer
+        self._carry(peer.consecutive)
+        fresh = [(buffer, packet) for buffer in self._asked() for packet in self._fresh(buffer)]
+        if fresh:
+            self.play(Move("data", fresh[0]))
+        else:
+            peer.null_ack(peer.consecutive)
+
+    def inside_at(self, time_us: int) -> int:
+        """Some packets of a buffer have arrived, and its LDATA has not. With it the buffer was sent, though packets may
+        be missing (RFC 998 5.3.2: "between buffer transmissions")."""
+        peer = self._peer
+        arrived_us = time_us - peer.link.delay_us
+        sent = {n: peer.monitor.session.data_sent.get(peer.number(n)) for n in self._asked()}
+        left = [
+            number
+            for number, buffer in sent.items()
+            if buffer is not None
+            and min(buffer.packets.values(), default=arrived_us + 1) < arrived_us - peer.link.delay_us
+            and (buffer.last_packet is None or buffer.packets[buffer.last_packet] > arrived_us)
+        ]
+        return left[0] + 1 if len(left) == 1 else 0
+
+    def watch(self) -> None:
+        """CTRL-13: no GO for what the client withholds."""
+        peer, iut = self._peer, self.script.iut
+        if peer.now_us >= iut.client_stall_until_us:
+            return
+        for index in range(iut.client_stall_from, iut.client_stall_from + 2):
+            if gos := peer.find(Kind.GO, index):
+                until_s = iut.client_stall_until_us / MICROSECONDS_PER_S
+                frame = peer.first_seen(gos[0].seq).frame
+                findings.tell(peer, findings.GO_WITHOUT_MEMORY, frame, buffer=index, until_s=until_s)
 
     def _hush(self) -> None:
         super()._hush()
@@ -104,6 +145,8 @@ class SendingPlayer(Player):
                 yield Choice(Move("data", (buffer, *fresh)), 3)
                 yield Choice(Move("data", (buffer, *sorted(chance.sample(fresh, chance.randint(1, len(fresh)))))), 3)
                 yield Choice(Move("data", (buffer, *chance.sample(fresh, len(fresh)))), 1)
+            if fresh and peer.terms.data_checksum:
+                yield Choice(Move("data-damaged", (buffer, chance.choice(fresh), chance.getrandbits(12))), 0.4)
             if self._untouched(buffer):
                 yield Choice(Move("data-lost", (buffer,)), 0.3)
             if named:
@@ -125,6 +168,8 @@ class SendingPlayer(Player):
                 self._sent |= {(buffer, n) for n in packets}
                 self._serve(buffer, packets)
                 peer.send_packets(buffer, packets)
+            case "data-damaged", (buffer, packet, bit) if self._may_damage(buffer, packet):
+                self._send_damaged(buffer, packet, bit)
             case "data-lost", (buffer,) if self._untouched(buffer):
                 peer.lost_buffers.add(buffer)
             case "repair-lost", (buffer,) if 0 <= buffer < peer.buffer_count:
@@ -137,6 +182,21 @@ class SendingPlayer(Player):
             case _:
                 return self._play_common(move)
         return True
+
+    def _may_damage(self, buffer: int, packet: int) -> bool:
+        """It was not sent yet, and has a checksum that shows the damage."""
+        summed = self._peer.terms.data_checksum
+        return summed and buffer in self._asked() and packet in self._fresh(buffer)
+
+    def _send_damaged(self, buffer: int, packet: int, bit: int) -> None:
+        """The first copy of a packet arrives damaged: it counts as lost (CKSUM-07)."""
+        peer = self._peer
+        self._sent.add((buffer, packet))
+        fields = peer.data_packet(buffer, packet, high_seq=peer.monitor.session.highest_ack_sent)
+        wire, size = peer.forge.data(fields), len(fields.data)
+        self.copies.send_foreign(copies.spoilt_data(wire, size, bit), peer.address)
+        if not peer.monitor.session.was_sent(peer.number(buffer)):
+            peer.lost_buffers.add(buffer)
 
     def settle(self) -> None:
         """What was served in part is served whole: peer.finish() knows whole requests only."""
