@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from netblt_conformance.common.model import ACTIVE_SENDER, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.common.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.common.tolerances import DEFAULT
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.session import Session
@@ -222,14 +222,6 @@ def test_a_null_ack_that_reports_a_faster_pair_than_any_is_seen() -> None:
     assert "CTRL-11" in seen(PASSIVE_SENDER, paced((2, 100), 100))
     assert "CTRL-11" in seen(PASSIVE_SENDER, [SENT[0], (3 * MS, acks_as(2, (9, 10)))])
     assert "CTRL-11" not in seen(PASSIVE_SENDER, [SENT[0], (3 * MS, acks_as(2, (1, 10)))])
-
-
-def test_a_transfer_without_a_response_of_its_own_is_seen() -> None:
-    open_ = iut(IUT.opening(Type.OPEN, dataclasses.replace(TERMS, flags=1)))
-    other = given(TESTER.opening(Type.RESPONSE, dataclasses.replace(TERMS, unique_id=8)))
-    right = given(TESTER.opening(Type.RESPONSE, dataclasses.replace(TERMS, flags=1)))
-    assert "OPEN-10" in seen(ACTIVE_SENDER, SENT, [open_, other])
-    assert seen(ACTIVE_SENDER, SENT, [open_, other, right]) == []
 
 
 @pytest.mark.parametrize(

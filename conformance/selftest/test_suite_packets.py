@@ -147,8 +147,9 @@ def random_message(chance: random.Random) -> tuple[Message, Any]:
     if kind is Kind.RESEND:
         numbers = tuple(chance.randrange(1 << 16) for _ in range(chance.randrange(6)))
         return Message(kind, seq, buffer, packets=numbers), NETBLTResend(seq=seq, buffer=buffer, packets=list(numbers))
-    offer = {name: chance.randrange(1 << 16) for name in ("burst_size", "burst_interval_ms", "control_timer_ms")}
-    return Message(kind, seq, buffer, **offer), NETBLTOk(seq=seq, buffer=buffer, **offer)
+    burst, interval_ms, timer_ms = (chance.randrange(1 << 16) for _ in range(3))
+    layer = NETBLTOk(seq=seq, buffer=buffer, burst_size=burst, burst_interval_ms=interval_ms, control_timer_ms=timer_ms)
+    return Message(kind, seq, buffer, burst, interval_ms, timer_ms), layer
 
 
 def test_what_is_forged_is_what_the_layers_build() -> None:

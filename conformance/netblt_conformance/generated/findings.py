@@ -20,6 +20,11 @@ PORTS_NOT_EXCHANGED = Check(
     "WIRE-13", expected="its own port as Local Port", seen="the ports of the answer are those of the packet"
 )
 SERVED_ELSEWHERE = Check("OPEN-06", expected="REFUSED", seen="an OPEN for a port that is not served was accepted")
+OPENED_BY_ANOTHER = Check(
+    "OPEN-10",
+    expected="no transfer before a RESPONSE with the unique ID of the OPEN",
+    seen="{type} came, and no RESPONSE with the unique ID of the OPEN was sent",
+)
 ABORT_ANSWERED = Check("DEMUX-03", expected="no answer to ABORT (AMB-55)", seen="{type} answers an ABORT")
 STORM = {
     "TIMER-12": Check("TIMER-12", expected="no answer to KEEPALIVE", seen="{count} packets answer 20 KEEPALIVEs"),

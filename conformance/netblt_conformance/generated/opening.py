@@ -21,6 +21,7 @@ from netblt_conformance.peer.base import UnmetError
 
 # Fields that an OPEN and a RESPONSE may have wrong, by number.
 ZERO = ("buffer_size", "packet_size", "max_buffers")
+_TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
 _STARTS = 24  # so many that an ID of one byte repeats itself
 LOOSE = ("buffer_size", "packet_size", "max_buffers", "burst_size", "burst_interval_ms")
 
@@ -68,6 +69,9 @@ def _foreign(case: Case, peer: ReceiverPeer | SenderPeer, bit: int = 0) -> bool:
     if isinstance(peer, ReceiverPeer):
         peer.link.send(peer.forge.control([Message(Kind.GO, 1, peer.first_buffer)]), peer.address)
     heard = peer.listen(QUIET_US)
+    for seen in heard:
+        if seen.packet.type in _TRANSFER:
+            findings.tell(peer, findings.OPENED_BY_ANOTHER, seen.frame, type=seen.packet.type.text)
     return not any(seen.packet.type is Type.ABORT for seen in heard) and not peer.link.status().failed
 
 

@@ -20,6 +20,7 @@ class Life:
         self._declared_us = 0  # death timer of the implementation
         self.opened_us = _NEVER_US
         self._sent_us = _NEVER_US  # the tester's newest packet
+        self._open_id: int | None = None  # of its OPEN, which the tester answers
         self._over = False
         self.slowest_ack_us = 0  # of the tester: what the implementation may take for the round trip
         self._unacknowledged: dict[int, int] = {}  # message of the implementation -> when it first came
@@ -32,7 +33,7 @@ class Life:
         self._sent_us = time_us
         if packet.type in ENDINGS:
             self._over = True
-        elif packet.type is Type.RESPONSE and self.opened_us < 0:
+        elif packet.type is Type.RESPONSE and self.opened_us < 0 and packet.unique_id == self._open_id:
             self.opened_us = time_us
         elif packet.is_data and packet.last_buffer:
             self._last_buffer = packet.buffer
@@ -49,6 +50,7 @@ class Life:
         self._look(time_us)
         if packet.type in (Type.OPEN, Type.RESPONSE):
             self._declared_us = packet.death_timer_s * MICROSECONDS_PER_S
+            self._open_id = packet.unique_id
             if packet.type is Type.RESPONSE and self.opened_us < 0:
                 self.opened_us = time_us
         elif packet.type in ENDINGS:

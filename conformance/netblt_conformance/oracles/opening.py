@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""OPEN-02, 04, 05, 07, 10, NEG-01..05, 07, DATA-05: what OPEN and RESPONSE packets of the implementation contain."""
+"""OPEN-02, 04, 05, 07, NEG-01..05, 07, DATA-05: what OPEN and RESPONSE packets of the implementation contain."""
 
 from __future__ import annotations
 
@@ -63,12 +63,6 @@ TOO_MANY_PACKETS = Check(
     expected="buffers whose packets can be numbered with 16 bits (AMB-17)",
     seen="buffers of {count} packets are agreed",
 )
-TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
-OPENED_BY_ANOTHER = Check(
-    "OPEN-10",
-    expected="no transfer before a RESPONSE with the unique ID of the OPEN",
-    seen="{type} came, and no RESPONSE with the unique ID of the OPEN was sent",
-)
 MODE_CHANGED = Check("NEG-07", expected="the M bit of the OPEN", seen="RESPONSE changes the M bit")
 CHECKSUMS_OFF = Check(
     "NEG-07",
@@ -94,9 +88,6 @@ class OpeningOracle(Oracle):
             self._on_open(packet, time_us, frame)
         elif packet.type is Type.RESPONSE and self.session.open_sent is not None:
             self._on_response(packet, self.session.open_sent, frame)
-        elif packet.type in TRANSFER and self._open is not None and self._answered_us is None:
-            assert packet.type is not None
-            self.report(OPENED_BY_ANOTHER, frame, type=packet.type.text)
 
     def _on_open(self, packet: Packet, time_us: int, frame: int) -> None:
         if self._open is None:

@@ -24,9 +24,10 @@ NOT_REQUESTED = Check(
 class ProgressOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
-        self._open: dict[int, int] = {}  # buffers with a GO and without an OK -> the newest request: GO or RESEND
+        self._open: dict[int, int] = {}  # buffers with a GO and without an OK -> its newest request
         self._complete_us: dict[int, int] = {}  # buffer -> when its last missing packet was sent
-        self._armed_us: dict[int, int] = {}  # buffer -> when its newest request was acknowledged
+        self._armed_us: dict[int, int] = {}  # buffer -> when its GO was acknowledged
+        self._requested: set[int] = set()  # buffers with a RESEND: their data timer may have any length (AMB-45)
         self._data_us = 0  # when any data were sent last
         self._calm_us: int | None = 0  # since when nothing waits for its acknowledgement
 
@@ -55,7 +56,7 @@ class ProgressOracle(Oracle):
                 self._open.pop(message.buffer, None)
             elif message.kind is Kind.RESEND and after(message.seq, self._open.get(message.buffer, message.seq)):
                 self._open[message.buffer] = message.seq
-                self._armed_us.pop(message.buffer, None)
+                self._requested.add(message.buffer)
             elif message.kind is Kind.GO and after(message.seq, self.session.highest_ack_sent):
                 self._open.setdefault(message.buffer, message.seq)
 
@@ -76,7 +77,7 @@ class ProgressOracle(Oracle):
                 waited_us = now_us - max(self._complete_us[buffer], self._calm_us or 0)
                 if waited_us > news_us:
                     self._tell(NOT_CONFIRMED, buffer, waited_us, frame)
-            elif buffer in self._armed_us and not self._is_beyond(buffer):
+            elif buffer in self._armed_us and buffer not in self._requested and not self._is_beyond(buffer):
                 waited_us = now_us - max(self._armed_us[buffer], self._data_us, self._calm_us or 0)
                 if waited_us > news_us + timer_us:
                     self._tell(NOT_REQUESTED, buffer, waited_us, frame)
