@@ -193,7 +193,7 @@ def test_every_report_gives_the_values_that_the_text_of_its_check_names() -> Non
 def test_a_violation_is_the_same_again_when_its_values_are() -> None:
     session = Session(PASSIVE_SENDER, 1, 2, 0, real_time=False, tolerances=DEFAULT)
     monitor = Monitor(session)
-    oracle = Oracle(session, monitor._report)
+    oracle = Oracle(session, monitor.report)
     first, other = (Check("CTRL-04", "all", "not all: {seq}") for _ in range(2))
     for check, seq, frame in ((first, 1, 7), (first, 1, 8), (first, 2, 9), (other, 1, 10)):
         oracle.report(check, frame, seq=seq)
