@@ -125,6 +125,10 @@ def two_captures(given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(program), "1000", "--seed", str(given.first_seed)]]
 
 
+def first_divergences(_given: argparse.Namespace) -> list[Command]:
+    return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "first_divergences.py"), "--verbose"]]
+
+
 def generated(given: argparse.Namespace) -> list[Command]:
     """An hour of generated peers against the reference and each legal variant of it, half of it with illegal moves, new
     seeds every night."""
@@ -227,6 +231,8 @@ JOBS = [
         3 * HOUR_S, wire_repeated, keep_going=True),
     Job("two-captures", "captures of both ends of 1000 transfers, paired, beside what the flakeway did", HOUR_S,
         two_captures),
+    Job("first-divergences", "where each legal variant differs from the reference first, and what explains it", HOUR_S,
+        first_divergences),
     Job("wheel", "the Python wheel: two equal builds, installed and used without compiler and repository", HOUR_S,
         wheel),
     Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",

@@ -98,7 +98,7 @@ def exit_code(outcomes: Sequence[Outcome]) -> ExitCode:
 
 
 def command_bakeoff(options: argparse.Namespace) -> int:
-    from netblt_conformance.bakeoff import contestants, document, page, runner, scorecard, text
+    from netblt_conformance.bakeoff import contestants, differences, document, page, runner, scorecard, text
     from netblt_conformance.judges.tshark import Tshark
     from netblt_conformance.report.deliver import deliver
     from netblt_conformance.report.progress import Progress
@@ -122,13 +122,23 @@ def command_bakeoff(options: argparse.Namespace) -> int:
     outcomes = [playing.found[meeting] for meeting in wanted if meeting in playing.found]
     cards = scorecard.cards(implementations, outcomes)
     status = exit_code(outcomes) if complete else ExitCode.COULD_NOT_RUN
-    found = document.document(read, outcomes, cards, TRANSFER, seed=options.seed, status=status, complete=complete)
+    differ = differences.differences(outcomes, folder)
+    found = document.document(
+        read, outcomes, cards, TRANSFER, differ, seed=options.seed, status=status, complete=complete
+    )
     where = options.json or str(folder / JSON_NAME)
     shown = deliver(json.dumps(found, indent=2, ensure_ascii=False) + "\n", where)
     page.write(
-        folder / PAGE_NAME, read, outcomes, cards, seed=options.seed, status=status, everything=options.details == "all"
+        folder / PAGE_NAME,
+        read,
+        outcomes,
+        cards,
+        differ,
+        seed=options.seed,
+        status=status,
+        everything=options.details == "all",
     )
-    words = text.summary(outcomes) if options.quiet else text.report(implementations, outcomes, cards)
+    words = text.summary(outcomes) if options.quiet else text.report(implementations, outcomes, cards, differ)
     print(words.rstrip("\n"), file=sys.stderr if shown else sys.stdout)
     if not complete:
         print(f"interrupted: {len(outcomes)} of {len(wanted)} meetings were played", file=sys.stderr)

@@ -9,6 +9,7 @@ from typing import Any
 
 from netblt_conformance import __version__
 from netblt_conformance.bakeoff.contestants import Contestant
+from netblt_conformance.bakeoff.differences import Difference, records
 from netblt_conformance.bakeoff.model import Outcome, Transfer
 from netblt_conformance.bakeoff.records import dumped
 from netblt_conformance.bakeoff.scorecard import Card, Score
@@ -22,6 +23,7 @@ def document(
     outcomes: Sequence[Outcome],
     cards: Sequence[Card],
     transfer: Transfer,
+    differences: Sequence[Difference] = (),
     *,
     seed: int,
     status: ExitCode,
@@ -38,6 +40,7 @@ def document(
         "paths": [{"name": path.name, "summary": path.summary, "rules": list(path.rules)} for path in paths.values()],
         "implementations": [_implementation(one) for one in contestants],
         "meetings": [_meeting(outcome) for outcome in outcomes],
+        "divergences": records(differences),
         "scorecard": [_card(card) for card in cards],
     }
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netblt_conformance import __version__
-from netblt_conformance.bakeoff import text
+from netblt_conformance.bakeoff import differences, text
 from netblt_conformance.bakeoff.contestants import Contestant
+from netblt_conformance.bakeoff.differences import Difference
 from netblt_conformance.bakeoff.model import (
     LISTENER_ADDRESS,
     OPENER_ADDRESS,
@@ -224,6 +225,7 @@ def page(
     contestants: Sequence[Contestant],
     outcomes: Sequence[Outcome],
     cards: Sequence[Card],
+    found: Sequence[Difference] = (),
     *,
     seed: int,
     status: ExitCode,
@@ -257,6 +259,8 @@ def page(
             matrix=_matrix(implementations, outcomes),
             tables=list(_tables(implementations, outcomes)),
             paths=paths,
+            differences=differences.groups(found),
+            compared=differences.summary(found),
             divisions=list(Division),
             tasks=TASKS,
             cards=ranking(cards),
@@ -282,11 +286,12 @@ def write(
     contestants: Sequence[Contestant],
     outcomes: Sequence[Outcome],
     cards: Sequence[Card],
+    found: Sequence[Difference] = (),
     *,
     seed: int,
     status: ExitCode,
     everything: bool = False,
 ) -> None:
     """Writes the page beside the captures."""
-    shown = page(file.parent, contestants, outcomes, cards, seed=seed, status=status, everything=everything)
+    shown = page(file.parent, contestants, outcomes, cards, found, seed=seed, status=status, everything=everything)
     deliver(fit_lines(shown), str(file))

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from netblt_conformance.bakeoff import differences
+from netblt_conformance.bakeoff.differences import Difference
 from netblt_conformance.bakeoff.model import Completion, Implementation, Outcome, Pair
 from netblt_conformance.bakeoff.scorecard import TASKS, Card, Division, by_pair, ranking
 from netblt_conformance.common.tables import Column, lines
@@ -29,7 +31,12 @@ def figures(outcome: Outcome) -> str:
     return f"{goodput / _KBIT:.0f} x{cost:.2f}"
 
 
-def report(implementations: Sequence[Implementation], outcomes: Sequence[Outcome], cards: Sequence[Card]) -> str:
+def report(
+    implementations: Sequence[Implementation],
+    outcomes: Sequence[Outcome],
+    cards: Sequence[Card],
+    found: Sequence[Difference] = (),
+) -> str:
     parts: list[str] = []
     parts += ["Implementations", *_implementations(implementations), ""]
     parts += ["Pairs: meetings that hold, of those that are supported", *_matrix(implementations, outcomes), ""]
@@ -40,6 +47,7 @@ def report(implementations: Sequence[Implementation], outcomes: Sequence[Outcome
     problems = list(_problems(outcomes))
     parts += ["What did not hold", *problems, ""] if problems else []
     parts += [*_unsupported(outcomes)]
+    parts += ["First divergences: how often, what explains them, the first of each kind", *differences.table(found), ""]
     parts += ["Points reached, of those that were possible (docs/bakeoff.md)", *_scores(cards), ""]
     parts.append(summary(outcomes))
     return "\n".join(parts) + "\n"
