@@ -18,11 +18,23 @@ from netblt_conformance.trace.labels import label
 SIZES = ("buffer_size", "packet_size", "burst_size", "burst_interval_ms", "death_timer_s", "max_buffers")
 # What differs from connection to connection, follows from other fields, or is compared otherwise.
 _LEFT_OUT = frozenset(
-    {"raw", "type", "type_code", "checksum", "length", "local_port", "foreign_port", "unique_id", "messages", *SIZES}
+    {
+        "raw",
+        "type",
+        "type_code",
+        "checksum",
+        "length",
+        "local_port",
+        "foreign_port",
+        "unique_id",
+        "messages",
+        "data",
+        *SIZES,
+    }
 )
 _FIELDS = tuple(field.name for field in dataclasses.fields(Packet) if field.name not in _LEFT_OUT)
 # Of these only whether they are zero.
-_ANY = frozenset({"padding", "header_padding"})
+_ANY = frozenset({"padding", "header_padding", "data_checksum"})
 _NUMBERS = 1 << 32  # of buffers
 DAMAGED = "damaged"  # the only field of a packet that cannot be believed
 
