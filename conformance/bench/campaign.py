@@ -35,7 +35,7 @@ from netblt_conformance.common.model import ALL_ROLES
 from netblt_conformance.generated.campaign import Campaign, blocks
 from netblt_conformance.generated.campaign import Pool as ScriptPool
 from netblt_conformance.links.sim import SimLinkFactory
-from netblt_conformance.sweep.workers import Job, Pool
+from netblt_conformance.sweep.workers import Job, Pool, Task
 
 GOAL_SCALING, GOAL_OVERHEAD = 1.8, 1.05
 FILE = """\
@@ -113,9 +113,10 @@ def pool_of_schedules(units: int, block: int) -> Turn:
                     parts.setdefault(combination, []).append(schedule)
                 for (transfer, role), schedules in parts.items():
                     capture = Path(name) / f"{first}.{transfer.name}.{role}.pcapng"
-                    yield Job(first, transfer, role, tuple(schedules), 1, capture)
+                    tasks = tuple(Task(library, library, transfer, role, schedule) for schedule in schedules)
+                    yield Job(first, tasks, 1, capture)
 
-        Pool(library, library, 1, nothing, nothing).run(jobs(), nothing)
+        Pool(1, nothing, nothing).run(jobs(), nothing)
     return turn
 
 

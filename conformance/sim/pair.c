@@ -121,6 +121,14 @@ static bool has_closed(const pair *p, unsigned i)
     return iut_status(p->sides[i].iut) >= NETBLT_IUT_CLOSED_DONE;
 }
 
+/* Notes the moment at which a client learns how the transfer ended. */
+static void note_clients(pair *p)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (p->result->done_us[i] == PAIR_NEVER && iut_status(p->sides[i].iut) >= NETBLT_IUT_DONE)
+            p->result->done_us[i] = p->now_us;
+}
+
 /* Moves the clock to the next event. */
 static void move_clock(pair *p)
 {
@@ -150,7 +158,7 @@ void pair_run(iut *a, iut *b, flakeway *engine, const pair_options *options, pai
               .options = options,
               .result = result,
               .now_us = options->start_us};
-    *result = (pair_result){0};
+    *result = (pair_result){.done_us = {PAIR_NEVER, PAIR_NEVER}};
     if (!flakeway_capture_begin(&p.capture, engine, options->capture))
         stop(&p, PAIR_CAPTURE_ERROR);
     drain(&p, 0);
@@ -163,6 +171,7 @@ void pair_run(iut *a, iut *b, flakeway *engine, const pair_options *options, pai
         move_clock(&p);
         deliver(&p);
         run_timers(&p);
+        note_clients(&p);
         if (options->capture && pcapng_error(options->capture))
             stop(&p, PAIR_CAPTURE_ERROR);
     }

@@ -25,9 +25,12 @@ enum pair_end {
     PAIR_CAPTURE_ERROR, /* see pcapng_error() */
 };
 
+#define PAIR_NEVER UINT64_MAX
+
 typedef struct pair_result {
     enum pair_end end;
     uint64_t end_us;
+    uint64_t done_us[2]; /* when the client of A, of B, knew how the transfer ended; PAIR_NEVER = it did not */
     uint64_t packets[2]; /* offered by A, by B */
     uint64_t bytes[2];   /* NETBLT bytes of these */
 } pair_result;

@@ -27,7 +27,7 @@ from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import Bench, addresses, run
 from netblt_conformance.sweep.schedule_file import ScheduleFile
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
-from netblt_conformance.sweep.workers import JOB_SCHEDULES, Job, Outcome, Pool, captures
+from netblt_conformance.sweep.workers import JOB_SCHEDULES, Job, Outcome, Pool, Task, captures
 
 Combination = tuple[Transfer, Role]
 # The dissector's violations by index: whether the implementation is the offender, and the requirement.
@@ -146,7 +146,9 @@ class Sweeps(Kind):
         rows: dict[int, Row] = {}
         for (transfer, role), schedules in by_combination.items():
             capture = folder / f"{transfer.name}.{role}.pcapng"
-            job = Job(units.start, transfer, role, tuple(schedules.values()), self.seed, capture)
+            reference = paths.iut_library()
+            tasks = tuple(Task(self._iut, reference, transfer, role, schedule) for schedule in schedules.values())
+            job = Job(units.start, tasks, self.seed, capture)
             rows |= dict(zip(schedules, self._rows(job, list(schedules)), strict=True))
         return rows
 
@@ -161,13 +163,13 @@ class Sweeps(Kind):
         def ended(outcome: Outcome) -> None:
             failed.setdefault(outcome.index, outcome)
 
-        pool = Pool(self._iut, paths.iut_library(), 1, ended, lambda _count: None, ran)
+        pool = Pool(1, ended, lambda _count: None, ran)
         pool.run(iter([job]), lambda _job: None)
         found = self._findings(job)
         for merged in captures(job):
             merged.unlink()
-        name = f"{job.transfer.name} {job.role}"
         for index, unit in enumerate(units):
+            name = _name(job.tasks[index])
             if index in failed or index in found:
                 row = _row(job, unit, index, failed.get(index), found.get(index, []))
                 row.measures.update(measured.get(index, {}))
@@ -181,7 +183,7 @@ class Sweeps(Kind):
         found: Findings = {}
         if not self.parameters.dissector:
             return found
-        by_address = {address: index for index in range(len(job.schedules)) for address in addresses(index)}
+        by_address = {address: index for index in range(len(job.tasks)) for address in addresses(index)}
         for capture in captures(job):
             for finding in self._tshark.findings(capture, violations=True):
                 index = by_address[finding.offender_address]
@@ -190,9 +192,13 @@ class Sweeps(Kind):
         return found
 
 
+def _name(task: Task) -> str:
+    return f"{task.transfer.name} {task.role}"
+
+
 def _row(job: Job, unit: int, index: int, outcome: Outcome | None, findings: list[tuple[bool, str]]) -> Row:
     """The worst of outcome and findings, with the schedule as a file."""
-    name = f"{job.transfer.name} {job.role}"
+    task = job.tasks[index]
     faulty = sorted({requirement for ours, requirement in findings if ours})
     suite = sorted({requirement for ours, requirement in findings if not ours})
     verdict, cause, reasons = Verdict.PASS, Cause.JUDGEMENT, []
@@ -206,5 +212,5 @@ def _row(job: Job, unit: int, index: int, outcome: Outcome | None, findings: lis
         verdict, cause = Verdict.ERROR, Cause.SUITE
         reasons += [f"the reference endpoint: {requirement} is violated (dissector)" for requirement in suite]
     reason = "; ".join(reasons)
-    file = ScheduleFile(job.transfer, job.role, job.seed, job.schedules[index], verdict.label, reason)
-    return Row(unit, name, verdict, reason, cause, " ".join(faulty), file.text())
+    file = ScheduleFile(task.transfer, task.role, job.seed, task.schedule, verdict.label, reason)
+    return Row(unit, _name(task), verdict, reason, cause, " ".join(faulty), file.text())

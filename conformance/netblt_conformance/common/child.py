@@ -203,6 +203,22 @@ def end_all(children: Sequence[Child]) -> None:
         child.reap()
 
 
+def finish(child: Child) -> tuple[list[Event], Ending]:
+    """Waits until a child that does one piece of work has ended. Answers all that it reported, and how it ended."""
+    found: list[Event] = []
+    try:
+        while True:
+            if reporting([child]):
+                events = child.events()
+                if events is None:
+                    break
+                found += events
+    except BaseException:
+        end_all([child])
+        raise
+    return found, child.reap()
+
+
 Work = TypeVar("Work")
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from netblt_conformance.cases.case import Profile
 from netblt_conformance.cases.probe import probe
 from netblt_conformance.common import wording
-from netblt_conformance.common.child import Child, Emit, Event, end_all, reporting, run_each
+from netblt_conformance.common.child import Child, Emit, Event, finish, run_each
 from netblt_conformance.common.errors import HarnessError
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause
@@ -290,26 +290,15 @@ def play_once(factory: LinkFactory, script: Script, capture: Path) -> Once:
     """Plays a script in a child process. `capture` is written unless the implementation crashes. HarnessError when the
     child fails by itself."""
     child, found, trace = _OnceChild(factory, script, capture), None, ""
-    try:
-        while (events := _next_events(child)) is not None:
-            for event in events:
-                if event["event"] == "trace":
-                    trace = event["what"]
-                else:
-                    failed, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
-                    found = Once(failed, reasons, event["supported"], event["left_out"])
-    except BaseException:
-        end_all([child])
-        raise
-    ended = child.reap()
+    events, ended = finish(child)
+    for event in events:
+        if event["event"] == "trace":
+            trace = event["what"]
+        else:
+            failed, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
+            found = Once(failed, reasons, event["supported"], event["left_out"])
     if fault := ended.fault("the script", child.limit_s):
         return Once(CRASHES, (f"the implementation {fault}",))
     if found is None:
         raise HarnessError(trace or last_lines(ended.errors) or f"a child ended with exit code {ended.code}")
     return found
-
-
-def _next_events(child: _OnceChild) -> list[Event] | None:
-    while not reporting([child]):
-        pass
-    return child.events()

@@ -15,9 +15,36 @@ from netblt_conformance.links.virtual import DEFAULT_DELAY_US, STORM_PACKETS, Ou
 from netblt_conformance.packets.capture import Capture
 
 if TYPE_CHECKING:
-    from netblt_conformance.simlib import Iut, IutLibrary
+    from netblt_conformance.simlib import Iut, IutLibrary, IutParams
 
 BUILD_HINT = "run tools/build first, or name another library with --iut-library"
+
+
+def iut_params(start: Start) -> IutParams:
+    """What a library is started with."""
+    from netblt_conformance.simlib import IutParams
+
+    p = start.parameters
+    return IutParams(
+        active=start.role.active,
+        sender=start.role.sender,
+        version_byte=p.version,
+        data_checksum=p.data_checksum,
+        local_port=start.local_port,
+        foreign_port=start.foreign_port,
+        buffer_size=p.buffer_size,
+        packet_size=p.packet_size,
+        burst_size=p.burst_size,
+        burst_interval_ms=p.burst_interval_ms,
+        death_timer_s=p.death_timer_s,
+        max_buffers=p.max_buffers,
+        client_stall_from=p.client_stall_from,
+        client_stall_until_us=p.client_stall_until_us,
+        seed=start.seed,
+        local_address=address_text(start.local_address),
+        foreign_address=address_text(start.foreign_address),
+        client_string=p.client_string,
+    )
 
 
 class SimEndpoint(SteppedEndpoint):
@@ -36,33 +63,12 @@ class SimEndpoint(SteppedEndpoint):
         return self._iut
 
     def start(self, start: Start, now_us: int) -> list[Output]:
-        from netblt_conformance.simlib import IutError, IutParams
+        from netblt_conformance.simlib import IutError
 
-        p = start.parameters
-        params = IutParams(
-            active=start.role.active,
-            sender=start.role.sender,
-            version_byte=p.version,
-            data_checksum=p.data_checksum,
-            local_port=start.local_port,
-            foreign_port=start.foreign_port,
-            buffer_size=p.buffer_size,
-            packet_size=p.packet_size,
-            burst_size=p.burst_size,
-            burst_interval_ms=p.burst_interval_ms,
-            death_timer_s=p.death_timer_s,
-            max_buffers=p.max_buffers,
-            client_stall_from=p.client_stall_from,
-            client_stall_until_us=p.client_stall_until_us,
-            seed=start.seed,
-            local_address=address_text(start.local_address),
-            foreign_address=address_text(start.foreign_address),
-            client_string=p.client_string,
-        )
         # A library in this process reads it with getenv(), like any program.
         os.environ["NETBLT_TEST_ID"] = start.test_id
         try:
-            self._iut = self._library.start(params, start.data, now_us)
+            self._iut = self._library.start(iut_params(start), start.data, now_us)
         except IutError as error:
             raise NotSupportedError(f"the library does not start {start.role}: {error}") from None
         return self._outputs(now_us)

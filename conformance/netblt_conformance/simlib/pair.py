@@ -23,10 +23,11 @@ class PairEnd(enum.IntEnum):
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class PairResult:
-    """How a run ended, when, and what each end (A, B) sent."""
+    """How a run ended, when, when each client (of A, of B) knew how the transfer ended, and what each end sent."""
 
     end: PairEnd
     end_us: int
+    done_us: tuple[int | None, int | None]  # None: the client never knew
     packets: tuple[int, int]
     bytes: tuple[int, int]
 
@@ -57,6 +58,11 @@ def run_pair(
     return PairResult(
         PairEnd(result.end),
         int(result.end_us),
+        (_moment(result.done_us[0]), _moment(result.done_us[1])),
         (int(result.packets[0]), int(result.packets[1])),
         (int(result.bytes[0]), int(result.bytes[1])),
     )
+
+
+def _moment(time_us: int) -> int | None:
+    return None if time_us == lib.PAIR_NEVER else int(time_us)

@@ -134,16 +134,23 @@ def _intact(flakeway: Flakeway, direction: Direction) -> int:
 
 def _judge(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> tuple[Verdict, str]:
     """Any other schedule can be recovered from: so the transfer ends, at both ends, with every byte in its place."""
-    if end is PairEnd.SPINNING:
-        return Verdict.FAIL, "it never stops sending at one moment"
-    if end is PairEnd.PACKET_LIMIT:
-        return Verdict.FAIL, f"more than {LIMIT_PACKETS} packets for a transfer of {len(data)} bytes"
-    if end in (PairEnd.TIME_LIMIT, PairEnd.IDLE):
-        return Verdict.FAIL, f"the connection is not closed after {LIMIT_US // MICROSECONDS_PER_S} s"
+    if why := unfinished(end, len(data)):
+        return Verdict.FAIL, why
     delivered = Digest.of((reference if role.sender else iut).delivered)
     return judge_closed(
         role, Client(iut.status, iut.reason), Client(reference.status, reference.reason), delivered, data
     )
+
+
+def unfinished(end: PairEnd, length: int) -> str:
+    """Why the ends of a transfer of `length` bytes have not both closed; empty when they have."""
+    if end is PairEnd.SPINNING:
+        return "it never stops sending at one moment"
+    if end is PairEnd.PACKET_LIMIT:
+        return f"more than {LIMIT_PACKETS} packets for a transfer of {length} bytes"
+    if end in (PairEnd.TIME_LIMIT, PairEnd.IDLE):
+        return f"the connection is not closed after {LIMIT_US // MICROSECONDS_PER_S} s"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

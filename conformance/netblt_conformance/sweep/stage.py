@@ -17,12 +17,13 @@ from netblt_conformance.judges.tshark import Finding, Tshark
 from netblt_conformance.simlib import IutLibrary
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
+from netblt_conformance.sweep.offences import Offence, offences
 from netblt_conformance.sweep.one import EXPECTED, Bench, addresses, run
 from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.schedule_file import ScheduleFile
 from netblt_conformance.sweep.shrink import shrink
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
-from netblt_conformance.sweep.workers import JOB_SCHEDULES, Job, Outcome, Pool, captures
+from netblt_conformance.sweep.workers import JOB_SCHEDULES, Job, Outcome, Pool, Task, captures
 
 # What a sweep shows: every byte in its place, whatever two faults did (RFC 998 2, 3, 5.2).
 REQUIREMENTS = ("DATA-08", "RESEND-04", "CLOSE-01", "CLOSE-02")
@@ -62,11 +63,11 @@ class Sweep:
         with tempfile.TemporaryDirectory(prefix="netblt-sweep-") as folder, Tshark() as tshark:
             jobs = list(self._plan_jobs(Path(folder)))
             with ThreadPoolExecutor(1) as judge:
-                verdicts: list[tuple[Job, Future[list[Finding]]]] = []
-                pool = Pool(self.plan.iut, self._reference, self.plan.jobs, self._outcome, self._ended)
-                pool.run(iter(jobs), lambda job: verdicts.append((job, judge.submit(self._judge, tshark, job))))
-                for job, findings in verdicts:
-                    self._take(job, findings.result())
+                verdicts: list[Future[list[Offence]]] = []
+                pool = Pool(self.plan.jobs, self._outcome, self._ended)
+                pool.run(iter(jobs), lambda job: verdicts.append(judge.submit(self._judge, tshark, job)))
+                for found in verdicts:
+                    self._take(found.result())
         return [result for row in self._rows.values() for result in self._results(row)]
 
     # ---- what is run ----
@@ -89,44 +90,39 @@ class Sweep:
                 self._rows[transfer.name, role] = _Row(transfer, role, len(schedules))
                 self.total += len(schedules)
                 for first in range(0, len(schedules), JOB_SCHEDULES):
-                    part = tuple(schedules[first : first + JOB_SCHEDULES])
+                    part = schedules[first : first + JOB_SCHEDULES]
+                    tasks = tuple(Task(self.plan.iut, self._reference, transfer, role, one) for one in part)
                     name = f"{transfer.name}.{role}.{first}.pcapng"
-                    yield Job(first, transfer, role, part, self.plan.seed, folder / name)
+                    yield Job(first, tasks, self.plan.seed, folder / name)
 
     # ---- what is received ----
 
-    def _row(self, job: Job) -> _Row:
-        return self._rows[job.transfer.name, job.role]
+    def _row(self, task: Task) -> _Row:
+        return self._rows[task.transfer.name, task.role]
 
     def _outcome(self, outcome: Outcome) -> None:
+        row = self._row(outcome.task)
         if outcome.verdict is Verdict.INCONC:
-            self._row(outcome.job).undecided += 1
+            row.undecided += 1
             return
-        self._row(outcome.job).note(outcome.schedule, _judgement(outcome))
+        row.note(outcome.task.schedule, _judgement(outcome))
 
     def _ended(self, schedules: int) -> None:
         self._done += schedules
         self._progress(self._done, self.total)
 
     @staticmethod
-    def _judge(tshark: Tshark, job: Job) -> list[Finding]:
-        findings: list[Finding] = []
-        for capture in captures(job):
-            findings += tshark.findings(capture, violations=True)
-            capture.unlink()
-        return findings
+    def _judge(tshark: Tshark, job: Job) -> list[Offence]:
+        return list(offences(tshark, job))
 
-    def _take(self, job: Job, findings: list[Finding]) -> None:
+    def _take(self, offences: list[Offence]) -> None:
         """The dissector's violations: the implementation's are failures, the reference's an error of the suite."""
-        by_address = {address: index for index in range(len(job.schedules)) for address in addresses(index)}
-        for finding in findings:
-            index = by_address[finding.offender_address]
-            ours = finding.offender_address == addresses(index)[0]
-            verdict = Verdict.FAIL if ours else Verdict.ERROR
-            who = "" if ours else "the reference endpoint: "
+        for task, by_a, finding in offences:
+            verdict = Verdict.FAIL if by_a else Verdict.ERROR
+            who = "" if by_a else "the reference endpoint: "
             reason = f"{who}{finding.requirement} is violated (dissector)"
-            cause = Cause.JUDGEMENT if ours else Cause.SUITE
-            self._row(job).note(job.schedules[index], Judgement(verdict, reason, cause=cause, expected=EXPECTED))
+            cause = Cause.JUDGEMENT if by_a else Cause.SUITE
+            self._row(task).note(task.schedule, Judgement(verdict, reason, cause=cause, expected=EXPECTED))
 
     # ---- what comes out ----
 
@@ -194,15 +190,10 @@ class Replay:
     def run(self, file: ScheduleFile, capture: Path | None = None) -> tuple[Verdict, str, list[Finding]]:
         """The verdict and its reason, the dissector's findings included; the capture too where a path is given."""
         with tempfile.TemporaryDirectory(prefix="netblt-replay-") as folder, Tshark() as tshark:
-            job = Job(0, file.transfer, file.role, (file.rules,), file.seed, Path(folder) / "one.pcapng")
+            task = Task(self._iut, self._reference, file.transfer, file.role, file.rules)
+            job = Job(0, (task,), file.seed, Path(folder) / "one.pcapng")
             judgement = Judgement()
-            pool = Pool(
-                self._iut,
-                self._reference,
-                1,
-                lambda outcome: _worsen(judgement, outcome),
-                lambda _count: None,
-            )
+            pool = Pool(1, lambda outcome: _worsen(judgement, outcome), lambda _count: None)
             pool.run(iter([job]), lambda _job: None)
             findings: list[Finding] = []
             for merged in captures(job):

@@ -13,13 +13,12 @@ from pathlib import Path
 
 from netblt_conformance.common import paths
 from netblt_conformance.common.errors import HarnessError, ImplementationError, JudgeError, NotSupportedError
-from netblt_conformance.common.model import Digest, Parameters, Role, Start
+from netblt_conformance.common.model import Parameters, Role, Start
 from netblt_conformance.common.verdicts import Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.judges.tshark import Tshark
-from netblt_conformance.links.base import NEVER_US
-from netblt_conformance.links.virtual import STUCK_STEPS, SteppedEndpoint
-from netblt_conformance.packets import ipv4
-from netblt_conformance.simlib import CaptureDirection, Direction, Flakeway, Iut, IutLibrary, IutParams, PcapngWriter
+from netblt_conformance.links.sim import SimEndpoint
+from netblt_conformance.links.virtual import SteppedEndpoint
+from netblt_conformance.simlib import Flakeway, IutLibrary, PcapngWriter
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import (
@@ -33,7 +32,9 @@ from netblt_conformance.sweep.one import (
     addresses,
     judge_closed,
     run,
+    unfinished,
 )
+from netblt_conformance.sweep.stepped_pair import Limits, SteppedPair
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
 from netblt_conformance.trace.build import IMPLEMENTATION
 
@@ -46,77 +47,6 @@ _OURS, _THEIRS = 1001, 1002  # NETBLT ports, as in the sweeps of the sim link
 
 def _packed(address: str) -> bytes:
     return bytes(int(part) for part in address.split("."))
-
-
-class _Pair:
-    """The implementation (A), the reference (B), the flakeway between them, and the clock."""
-
-    def __init__(self, endpoint: SteppedEndpoint, reference: Iut, flakeway: Flakeway, number: int) -> None:
-        self.endpoint = endpoint
-        self.reference = reference
-        self._flakeway = flakeway
-        self._here, self._there = (_packed(address) for address in addresses(number))
-        self.now_us = 0
-        self.packets = 0
-        self.seen: list[tuple[int, bytes, bool]] = []  # at the implementation: when, what, sent by it
-
-    def _from_endpoint(self, output: Sequence[tuple[bytes, bytes]]) -> None:
-        for _, packet in output:
-            self.packets += 1
-            self.seen.append((self.now_us, packet, True))
-            self._flakeway.offer(Direction.A_TO_B, packet, self.now_us)
-
-    def _from_reference(self) -> None:
-        for packet in self.reference.outputs(self.now_us):
-            self.packets += 1
-            self._flakeway.offer(Direction.B_TO_A, packet, self.now_us)
-
-    def _next_us(self) -> int:
-        moments = (self._flakeway.deadline, self.endpoint.deadline_us(), self.reference.deadline)
-        return min(NEVER_US if moment is None else moment for moment in moments)
-
-    def run(self, start: Start) -> str:
-        """Until both ends have closed. Answers why it stopped before, "" when it did not."""
-        self._from_endpoint(self.endpoint.start(start, 0))
-        self._from_reference()
-        steps = 0
-        while not (self.endpoint.status().closed and self.reference.status.closed):
-            moment_us = max(self.now_us, self._next_us())
-            if moment_us > LIMIT_US:
-                return f"the connection is not closed after {LIMIT_US // 1_000_000} s"
-            if self.packets > LIMIT_PACKETS:
-                return f"more than {LIMIT_PACKETS} packets"
-            steps = steps + 1 if moment_us == self.now_us else 0
-            if steps > STUCK_STEPS:
-                return "it never stops at one moment"
-            self.now_us = moment_us
-            self._step()
-        return ""
-
-    def _step(self) -> None:
-        for released in self._flakeway.release(self.now_us):
-            if released.direction is Direction.A_TO_B:
-                self.reference.packet(self._here, released.packet, self.now_us)
-                self._from_reference()
-            else:
-                self.seen.append((self.now_us, released.packet, False))
-                self._from_endpoint(self.endpoint.packet(self._there, released.packet, self.now_us))
-        if self.endpoint.deadline_us() <= self.now_us:
-            self._from_endpoint(self.endpoint.advance(self.now_us))
-        deadline = self.reference.deadline
-        if deadline is not None and deadline <= self.now_us:
-            self.reference.advance(self.now_us)
-            self._from_reference()
-
-    def record(self, writer: PcapngWriter, interface: int) -> None:
-        """As the implementation saw it."""
-        counts = {True: 0, False: 0}
-        for time_us, packet, sent in self.seen:
-            counts[sent] += 1
-            ends = (self._here, self._there) if sent else (self._there, self._here)
-            way = CaptureDirection.OUTBOUND if sent else CaptureDirection.INBOUND
-            octets = ipv4.wrap(packet, *ends, counts[sent])
-            writer.packet(interface, time_us * 1_000, octets, direction=way)
 
 
 class SteppedSweep:
@@ -150,8 +80,9 @@ class SteppedSweep:
 
     # ---- one transfer ----
 
-    def _ends(self, transfer: Transfer, role: Role, number: int) -> tuple[Start, IutParams]:
-        here, there = addresses(number)
+    def _starts(self, transfer: Transfer, role: Role, number: int) -> tuple[Start, Start]:
+        """Of the implementation, which is on side A, and of the reference."""
+        here, there = (_packed(address) for address in addresses(number))
         common = {
             name: getattr(transfer, name)
             for name in ("buffer_size", "packet_size", "burst_size", "burst_interval_ms", "max_buffers")
@@ -159,24 +90,24 @@ class SteppedSweep:
         start = Start(
             role=role,
             parameters=Parameters(**common, death_timer_s=DEATH_TIMER_S),
-            local_address=_packed(here),
-            foreign_address=_packed(there),
+            local_address=here,
+            foreign_address=there,
             local_port=_OURS,
             foreign_port=_THEIRS if role.active else 0,
             seed=self._seed,
             test_id=f"sweep_{transfer.name}[{role}]",
             data=transfer.data if role.sender else b"",
         )
-        theirs = IutParams(
-            **common,
-            active=not role.active,
-            sender=not role.sender,
-            local_port=_THEIRS,
-            foreign_port=_OURS,
-            death_timer_s=DEATH_TIMER_S,
-            seed=self._seed + 1,
+        theirs = dataclasses.replace(
+            start,
+            role=Role(active=not role.active, sender=not role.sender),
+            parameters=Parameters(**common, death_timer_s=DEATH_TIMER_S, data_checksum=True),
             local_address=there,
             foreign_address=here,
+            local_port=_THEIRS,
+            foreign_port=_OURS,
+            seed=self._seed + 1,
+            data=b"" if role.sender else transfer.data,
         )
         return start, theirs
 
@@ -184,30 +115,26 @@ class SteppedSweep:
         self, transfer: Transfer, role: Role, number: int, schedule: Schedule, writer: PcapngWriter, interface: int
     ) -> tuple[Judgement, bool]:
         """The judgement, and whether the endpoint broke."""
-        start, theirs = self._ends(transfer, role, number)
-        endpoint = self._endpoint()
+        endpoint, reference = self._endpoint(), SimEndpoint(self._reference)
         flakeway = Flakeway(self._seed, LATENCY, *schedule, trace=False)
-        data = b"" if role.sender else transfer.data
-        with self._reference.start(theirs, data) as reference:
-            pair = _Pair(endpoint, reference, flakeway, number)
-            try:
-                stopped = pair.run(start)
-                if stopped:
-                    return Judgement(Verdict.FAIL, stopped, cause=Cause.ABSENCE, expected=EXPECTED), False
-                delivered = Digest.of(reference.delivered) if role.sender else endpoint.digest()
-                iut = Client(endpoint.status(), endpoint.reason())
-                other = Client(reference.status, reference.reason)
-                verdict, seen = judge_closed(role, iut, other, delivered, transfer.data)
-                return Judgement(verdict, seen, expected=EXPECTED), False
-            except ImplementationError as error:
-                return Judgement(
-                    Verdict.FAIL, f"the implementation {error}", cause=Cause.CRASH, expected=EXPECTED
-                ), True
-            except HarnessError as error:
-                return Judgement(Verdict.ERROR, str(error), cause=Cause.SUITE), True
-            finally:
-                pair.record(writer, interface)
-                endpoint.close()
+        here, there = (_packed(address) for address in addresses(number))
+        pair = SteppedPair((endpoint, reference), (here, there), flakeway)
+        try:
+            result = pair.run(self._starts(transfer, role, number), Limits(LIMIT_US, LIMIT_PACKETS))
+            if why := unfinished(result.end, len(transfer.data)):
+                return Judgement(Verdict.FAIL, why, cause=Cause.ABSENCE, expected=EXPECTED), False
+            delivered = reference.digest() if role.sender else endpoint.digest()
+            iut, other = (Client(end.status(), end.reason()) for end in (endpoint, reference))
+            verdict, seen = judge_closed(role, iut, other, delivered, transfer.data)
+            return Judgement(verdict, seen, expected=EXPECTED), False
+        except ImplementationError as error:
+            return Judgement(Verdict.FAIL, f"the implementation {error}", cause=Cause.CRASH, expected=EXPECTED), True
+        except HarnessError as error:
+            return Judgement(Verdict.ERROR, str(error), cause=Cause.SUITE), True
+        finally:
+            pair.record_at_a(writer, interface)
+            endpoint.close()
+            reference.close()
 
     # ---- one transfer and role, all schedules ----
 

@@ -26,15 +26,29 @@ JOB_SCHEDULES = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A run of schedules of one transfer and role, whose captures are merged into one file."""
+class Task:
+    """One transfer under one schedule. `a` and `b` are libraries; `role` is the part of A."""
 
-    number: int
+    a: Path
+    b: Path
     transfer: Transfer
     role: Role
-    schedules: tuple[Schedule, ...]
+    schedule: Schedule
+
+    @property
+    def undisturbed(self) -> Task:
+        """The same transfer without any fault."""
+        return Task(self.a, self.b, self.transfer, self.role, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Transfers whose captures are merged into one file; None: they are not captured."""
+
+    number: int
+    tasks: tuple[Task, ...]
     seed: int
-    capture: Path
+    capture: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +62,17 @@ class Outcome:
     cause: Cause = Cause.JUDGEMENT
 
     @property
-    def schedule(self) -> Schedule:
-        return self.job.schedules[self.index]
+    def task(self) -> Task:
+        return self.job.tasks[self.index]
 
 
 class _Child(Child):
-    """Runs the schedules of a job, from `first` on."""
+    """Runs the tasks of a job, from `first` on."""
 
-    def __init__(self, iut: Path, reference: Path, job: Job, first: int = 0, breaks: int = 0) -> None:
-        self._iut = iut
-        self._reference = reference
+    def __init__(self, job: Job, first: int = 0, breaks: int = 0) -> None:
         self.job = job
         self.first = first
-        self.next = first  # schedule that it is at
+        self.next = first  # task that it is at
         self.breaks = breaks  # crashes and hangs of this job so far
         self.done = False
         self.trace = ""  # the exception that ended it
@@ -68,21 +80,40 @@ class _Child(Child):
         self.began()
 
     def work(self, emit: Emit) -> None:
-        job, bench, capture = self.job, Bench(IutLibrary(self._iut), IutLibrary(self._reference)), PcapngWriter()
-        for index in range(self.first, len(job.schedules)):
-            ran = run(bench, job.transfer, job.role, job.schedules[index], seed=job.seed, number=index, capture=capture)
+        job, libraries = self.job, _Libraries()
+        capture = None if job.capture is None else PcapngWriter()
+        useless: set[Task] = set()  # they do not even work undisturbed: faults would show nothing
+        skipped = False
+        for index in range(self.first, len(job.tasks)):
+            task = job.tasks[index]
+            if useless and task.undisturbed in useless:
+                skipped = True
+                continue
+            if skipped:
+                emit({"event": "at", "index": index})
+                skipped = False
+            bench = Bench(libraries[task.a], libraries[task.b])
+            ran = run(bench, task.transfer, task.role, task.schedule, seed=job.seed, number=index, capture=capture)
             event = {"event": "ran", "index": index, "packets": sum(ran.packets), "end_us": ran.end_us}
             if ran.verdict is not Verdict.PASS:
                 event |= {"verdict": ran.verdict.name, "seen": ran.seen}
             emit(event)
-            if ran.verdict is Verdict.FAIL and not job.schedules[index]:
-                break  # it does not even work undisturbed: faults would show nothing
-        capture.save(job.capture.with_suffix(f".{self.first}.pcapng"))
+            if ran.verdict is Verdict.FAIL and not task.schedule:
+                useless.add(task)
+        if capture is not None and job.capture is not None:
+            capture.save(job.capture.with_suffix(f".{self.first}.pcapng"))
         emit({"event": "done"})
 
 
 def _not_noted(_job: Job, _index: int, _packets: int, _end_us: int) -> None:
     """A schedule that ran to its end is of no interest by itself."""
+
+
+class _Libraries(dict[Path, IutLibrary]):
+    """Libraries by their path, loaded when they are first needed."""
+
+    def __missing__(self, path: Path) -> IutLibrary:
+        return self.setdefault(path, IutLibrary(path))
 
 
 class Pool:
@@ -91,15 +122,11 @@ class Pool:
 
     def __init__(
         self,
-        iut: Path,
-        reference: Path,
         jobs: int,
         on_outcome: Callable[[Outcome], None],
         on_progress: Callable[[int], None],
         on_ran: Callable[[Job, int, int, int], None] = _not_noted,
     ) -> None:
-        self._iut = iut
-        self._reference = reference
         self._jobs = jobs
         self._on_outcome = on_outcome
         self._on_progress = on_progress
@@ -107,14 +134,7 @@ class Pool:
 
     def run(self, work: Iterator[Job], on_job: Callable[[Job], None]) -> None:
         """`on_job` hears of each job whose merged capture is complete."""
-        run_each(
-            work,
-            self._jobs,
-            lambda job: _Child(self._iut, self._reference, job),
-            self._serve,
-            self._after,
-            lambda child: on_job(child.job),
-        )
+        run_each(work, self._jobs, _Child, self._serve, self._after, lambda child: on_job(child.job))
 
     def _serve(self, child: _Child) -> bool:
         """Passes on what a child reports; False when it has exited."""
@@ -129,7 +149,9 @@ class Pool:
                 if "verdict" in event:
                     self._on_outcome(Outcome(child.job, event["index"], Verdict[event["verdict"]], event["seen"]))
             elif event["event"] == "done":
-                child.done, child.next = True, len(child.job.schedules)
+                child.done, child.next = True, len(child.job.tasks)
+            elif event["event"] == "at":
+                child.next = event["index"]
             else:
                 child.trace = event["what"]
         if child.next != before:
@@ -148,16 +170,16 @@ class Pool:
             verdict, cause = Verdict.ERROR, Cause.SUITE
             why = child.trace or last_lines(ended.errors) or f"a sweep's process ended with exit code {ended.code}"
         rest, breaks = child.next + 1, child.breaks + 1
-        left = len(child.job.schedules) - rest
+        left = len(child.job.tasks) - rest
         if breaks == BREAKS_MAX and left:
             why += f"; so did {breaks - 1} schedules before it, and the {left} after it were not run"
         self._on_outcome(Outcome(child.job, child.next, verdict, why, cause))
         self._on_progress(1)
         if not left or breaks == BREAKS_MAX:
             return None
-        return _Child(self._iut, self._reference, child.job, rest, breaks)
+        return _Child(child.job, rest, breaks)
 
 
 def captures(job: Job) -> list[Path]:
     """The merged captures of a job: one, and one more for each crash after it."""
-    return sorted(job.capture.parent.glob(f"{job.capture.stem}.*.pcapng"))
+    return [] if job.capture is None else sorted(job.capture.parent.glob(f"{job.capture.stem}.*.pcapng"))
