@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 START = sorted((DOCS / "start").glob("*.md"))
 EXECUTED = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(\w*)$", re.MULTILINE)
-LIMIT_S = 120
+LIMIT_S = 300
 
 
 def test_the_site_builds_and_each_link_leads_somewhere() -> None:

@@ -97,7 +97,7 @@ def exchange(frames: Iterable[Frame], address: str, *, relative: bool = False) -
             base = packet.messages[0].buffer
         fields = _fields(packet, base or 0) if good else {DAMAGED: True}
         if packet.type is not None and packet.type in OPENING_TYPES and DAMAGED not in fields:
-            sizes.setdefault(packet.type.text, {name: getattr(packet, name) for name in SIZES})
+            sizes.setdefault(packet.type.name, {name: getattr(packet, name) for name in SIZES})
         time_us = (frame.time_ns - start_ns) // 1_000
         found.append(Step(frame.number, time_us, sent, packet, fields, received, frozenset(copies[_same(frame)])))
         received += not sent

@@ -335,7 +335,7 @@ def _judge_quit(player: Player, inside: int, waits_until_us: int) -> None:
     if inside and first.time_us < waits_until_us and player.inside_at(first.time_us) == inside:
         verdict = Verdict.FAIL if peer.terms.max_buffers == 1 else Verdict.WARN
         findings.tell(peer, findings.QUIT_INSIDE[verdict], first.frame)
-    if first.packet.text not in (QUIT_REASON, ""):
+    if first.packet.string not in (packets.text_field(QUIT_REASON), b"", bytes(4)):
         findings.tell(peer, findings.OTHER_REASON, first.frame, reason=first.packet.text)
-    elif not first.packet.text:
+    elif not first.packet.string.strip(b"\0"):
         findings.tell(peer, findings.NO_REASON, first.frame)
