@@ -98,8 +98,8 @@ class ReceivingPlayer(Player):
                     yield Choice(Move("resend", (number, *sorted(chance.sample(missing, len(missing) - 1)))), 1)
         if self._peer.queue:
             yield Choice(Move("control"), 5)
-        if len(self._peer.queue) > 1:
-            yield Choice(Move("tail", (chance.randrange(1, len(self._peer.queue)),)), 1)
+        if len(self._peer.queue) > 1 and self._may_omit(first := chance.randrange(1, len(self._peer.queue))):
+            yield Choice(Move("tail", (first,)), 1)
         if self._last_control:
             yield Choice(Move("repeat"), 0.3)
         size, interval_ms = chance.choice(_OFFERS)
@@ -125,7 +125,7 @@ class ReceivingPlayer(Player):
             case "control", () if peer.queue:
                 self._last_control = list(peer.queue)
                 peer.send_control()
-            case "tail", (first,) if 0 < first < len(peer.queue):
+            case "tail", (first,) if 0 < first < len(peer.queue) and self._may_omit(first):
                 self._last_control = peer.queue[first:]  # the part before it is late, or lost (AMB-33)
                 peer.send_control(self._last_control)
             case "repeat", () if self._last_control:
@@ -139,6 +139,10 @@ class ReceivingPlayer(Player):
             case _:
                 return self._play_common(move)
         return True
+
+    def _may_omit(self, first: int) -> bool:
+        """A sender that acts on an OK beyond a hole (AMB-36) may be done, and leave before the hole is filled."""
+        return all(message.kind is not Kind.OK for message in self._peer.queue[first:])
 
     def _whisper(self) -> None:
         known = self.copies.newest((Type.CONTROL, Type.OPEN, Type.RESPONSE))
