@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from netblt_conformance.common import paths
+from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.model import address_text
 from netblt_conformance.judges.second import findings, position_options
 from netblt_conformance.judges.tshark import Tshark
@@ -188,7 +189,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*", default=["mutants", "reference", "transfers", "variants"], metavar="WHAT")
     options = parser.parse_args()
     fuzz.recipes(mutation.SEED)  # children of this process need not make them
-    jobs = mutation.number_of_jobs(options.jobs)
+    jobs = number_of_jobs(options.jobs)
     return with_cases(lambda _loaded: 0 if all(list(_measured(options.words, jobs))) else 1)
 
 

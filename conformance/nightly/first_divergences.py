@@ -21,9 +21,10 @@ from netblt_conformance.bakeoff.divergence import first
 from netblt_conformance.bakeoff.exchange import exchange
 from netblt_conformance.bakeoff.explanation import Class, explain
 from netblt_conformance.common import paths
+from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.model import ALL_ROLES, Role
 from netblt_conformance.mutants.mutants import MutantError, Variant, chosen, load_variants
-from netblt_conformance.mutants.mutation import Workshop, number_of_jobs, workshop
+from netblt_conformance.mutants.mutation import Workshop, workshop
 from netblt_conformance.packets import captures
 from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PcapngWriter, run_pair
 from netblt_conformance.trace.frames import Frame, frames

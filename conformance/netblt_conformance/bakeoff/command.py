@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netblt_conformance.bakeoff.model import PATHS, TRANSFER, Completion, NetworkPath, Outcome, meetings
+from netblt_conformance.common.arguments import at_least_one, number_of_jobs
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import Encapsulation
 from netblt_conformance.common.verdicts import ExitCode
@@ -45,12 +45,6 @@ def _ways(text: str) -> list[Encapsulation]:
     return [aliases[name] for name in _names(text, list(aliases), "encapsulation")]
 
 
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
-    return int(text)
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("adapter", nargs="+", type=Path, metavar="ADAPTER", help="TOML file of an implementation")
     parser.add_argument(
@@ -69,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="of the flakeways and data (default: 1)")
     parser.add_argument(
-        "-j", "--jobs", type=_at_least_one, default=0, metavar="N", help="meetings at a time (default: by processors)"
+        "-j", "--jobs", type=at_least_one, default=0, metavar="N", help="meetings at a time (default: by processors)"
     )
     parser.add_argument(
         "--output",
@@ -111,7 +105,7 @@ def command_bakeoff(options: argparse.Namespace) -> int:
     counting = _Counting(Progress(wanted=not options.quiet), len(wanted))
     with Tshark() as tshark:
         playing = runner.Runner({one.implementation: one for one in read}, TRANSFER, folder, tshark)
-        jobs = options.jobs or JOBS_FOR_EACH_PROCESSOR * len(os.sched_getaffinity(0))
+        jobs = options.jobs or JOBS_FOR_EACH_PROCESSOR * number_of_jobs()
         complete = True
         try:
             playing.run(wanted, jobs, counting.count)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance.common.arguments import at_least_one, number_of_jobs
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
@@ -19,12 +19,6 @@ from netblt_conformance.common.words import fit
 DEFAULT_OUTPUT = Path("netblt-campaign")
 DEFAULT_SAMPLE_S = 10.0
 _FAILURES_SHOWN = 10
-
-
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
-    return int(text)
 
 
 def _seconds(text: str) -> float:
@@ -49,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--output", type=Path, metavar="DIR", help=f"run: folder of the results (default: {DEFAULT_OUTPUT}/NAME)"
     )
     parser.add_argument(
-        "--workers", type=_at_least_one, metavar="N", help="run, resume: local worker processes (default: processors)"
+        "--workers", type=at_least_one, metavar="N", help="run, resume: local worker processes (default: processors)"
     )
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="run, resume: Dask scheduler of a cluster, such as tls://HOST:8786"
@@ -57,9 +51,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for name, about in (("ca", "authority"), ("cert", "certificate"), ("key", "key")):
         parser.add_argument(f"--tls-{name}", type=Path, metavar="FILE", help=f"{about} for a tls:// scheduler (PEM)")
     parser.add_argument("--quiet", action="store_true", help="run, resume: no progress")
-    parser.add_argument("--machines", type=_at_least_one, default=1, metavar="N", help="estimate: number of machines")
+    parser.add_argument("--machines", type=at_least_one, default=1, metavar="N", help="estimate: number of machines")
     parser.add_argument(
-        "--cores", type=_at_least_one, metavar="N", help="estimate: cores of each (default: as this machine)"
+        "--cores", type=at_least_one, metavar="N", help="estimate: cores of each (default: as this machine)"
     )
     parser.add_argument(
         "--sample",
@@ -113,7 +107,7 @@ def _go_on(folder: Any, options: argparse.Namespace) -> int:
     state = folder.state()
     if options.scheduler and options.workers:
         raise LinkUnavailableError("--workers starts local processes, --scheduler names a cluster: give one of them")
-    where = Where(options.workers or len(os.sched_getaffinity(0)), options.scheduler or "", _tls(options))
+    where = Where(number_of_jobs(options.workers), options.scheduler or "", _tls(options))
     bar, unit = Progress(wanted=not options.quiet), class_of(state.description.kind).unit
 
     def show(progress: Any) -> None:
@@ -226,7 +220,7 @@ def _estimate(options: argparse.Namespace) -> int:
         )
         bar.clear()
     unit = class_of(state.description.kind).unit
-    print("\n".join(estimate.lines(state, unit, measured, options.machines, options.cores or estimate.cores_here())))
+    print("\n".join(estimate.lines(state, unit, measured, options.machines, number_of_jobs(options.cores))))
     return ExitCode.HOLDS
 
 

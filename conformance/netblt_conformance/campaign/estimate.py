@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -106,7 +105,3 @@ def _size(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1000
     return f"{count:.3g} {_BYTES[-1]}"
-
-
-def cores_here() -> int:
-    return len(os.sched_getaffinity(0))

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from pydantic import field_validator
 
-from netblt_conformance.campaign.kind import Kind
+from netblt_conformance.campaign.kind import Kind, known_roles
 from netblt_conformance.campaign.rows import Row
-from netblt_conformance.campaign.sweeps import known_roles, roles_of
+from netblt_conformance.common.arguments import roles_of
 from netblt_conformance.common.toml_file import Table, Texts
 from netblt_conformance.common.verdicts import Cause, Verdict
 from netblt_conformance.generated.campaign import BLOCK_SCRIPTS, CRASHES, Block, Campaign, Failure, Pool

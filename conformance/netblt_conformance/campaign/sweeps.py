@@ -14,11 +14,12 @@ from typing import ClassVar
 from pydantic import field_validator
 
 from netblt_conformance.campaign.errors import CampaignError
-from netblt_conformance.campaign.kind import Kind
+from netblt_conformance.campaign.kind import Kind, known_roles
 from netblt_conformance.campaign.rows import Row
 from netblt_conformance.common import paths
-from netblt_conformance.common.model import ALL_ROLES, MICROSECONDS_PER_S, ROLES_BY_NAME, Role
-from netblt_conformance.common.toml_file import Table, Texts, unknown
+from netblt_conformance.common.arguments import roles_of
+from netblt_conformance.common.model import MICROSECONDS_PER_S, Role
+from netblt_conformance.common.toml_file import Table, Texts
 from netblt_conformance.common.verdicts import Cause, Verdict
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.sim import SimLinkFactory
@@ -35,19 +36,6 @@ Findings = dict[int, list[tuple[bool, str]]]
 NOT_RUN = "not run: the schedules before it in its block broke the implementation"
 # Random schedules of one transfer and role that follow each other: tshark starts once for each such run.
 RANDOM_RUN = 2_000
-
-
-def known_roles(names: tuple[str, ...]) -> tuple[str, ...]:
-    """A validator of the parameter `roles`."""
-    for name in names:
-        if name not in ROLES_BY_NAME:
-            raise ValueError(unknown(name, list(ROLES_BY_NAME)).replace("key", "role"))
-    return names
-
-
-def roles_of(names: tuple[str, ...]) -> tuple[Role, ...]:
-    """All when none is named."""
-    return tuple(ROLES_BY_NAME[name] for name in names) or ALL_ROLES
 
 
 class Parameters(Table):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -14,8 +13,9 @@ from netblt_conformance.baseline import records
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.commands.explain import explain
 from netblt_conformance.common import paths, tables
+from netblt_conformance.common.arguments import number_of_jobs, roles_of
 from netblt_conformance.common.errors import LinkUnavailableError
-from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Role
+from netblt_conformance.common.model import ALL_ROLES, Role
 from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
 from netblt_conformance.generated import saved
@@ -35,10 +35,6 @@ from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
 # Columns of the list: two IDs or one role in a line, so that few names of cases wrap.
 _IDS_WIDTH = 18
 _ROLES_WIDTH = 17
-
-
-def _roles(options: argparse.Namespace) -> tuple[Role, ...]:
-    return tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
 
 
 def checked_cases() -> dict[str, tuple[str, ...]]:
@@ -93,7 +89,7 @@ def command_run(options: argparse.Namespace) -> int:
         chosen.factory(options.delay_ms, options.trace),
         options.seed,
         Selection(options.select),
-        _roles(options),
+        roles_of(options.role),
         options.report,
         dialect=dialect,
     )
@@ -143,7 +139,7 @@ def wanted_sweep(options: argparse.Namespace, plan: Plan) -> SweepPlan | None:
         return None
     if not any(plan.selection.picks(candidate, {}) for candidate in sweep_candidates()):
         return None
-    jobs = options.jobs or len(os.sched_getaffinity(0))
+    jobs = number_of_jobs(options.jobs)
     iut = options.iut_library or paths.iut_library()
     return SweepPlan(iut, plan.roles, plan.seed, plan.report, jobs, random=options.sweep_random)
 
@@ -177,7 +173,7 @@ def command_list(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace, loaded: Loaded) -> int:
-    plan = listing_plan(options.select, _roles(options), BY_NAME[options.profile])
+    plan = listing_plan(options.select, roles_of(options.role), BY_NAME[options.profile])
     cases = _checked(loaded)
     selection, known = plan.selection, catalogue.requirements()
     selection.check(loaded.candidates(), known)

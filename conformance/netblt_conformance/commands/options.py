@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.baseline.command import add_ci_options
-from netblt_conformance.common.model import ROLES_BY_NAME
+from netblt_conformance.common.arguments import add_role_option, at_least_one
 from netblt_conformance.packets.dialect import BY_NAME, RFC998
 from netblt_conformance.run.selection import Share
 from netblt_conformance.run.target import DEFAULT_SEED, LINKS
@@ -27,12 +27,6 @@ class _JoinedTerms(argparse.Action):
         setattr(namespace, self.dest, f"{before},{values}" if before else values)
 
 
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
-    return int(text)
-
-
 def _share(text: str) -> Share:
     try:
         return Share.parse(text)
@@ -48,14 +42,7 @@ def _select_options(parser: argparse.ArgumentParser) -> None:
         metavar="EXPR",
         help="IDs (CTRL-04), areas (CTRL), patterns (CTRL-0?), strengths (must), parts of names; !TERM excludes",
     )
-    parser.add_argument(
-        "--role",
-        action="append",
-        choices=sorted(ROLES_BY_NAME),
-        metavar="ROLE",
-        help="role of the implementation under test, may be given several times (default: all): "
-        + ", ".join(sorted(ROLES_BY_NAME)),
-    )
+    add_role_option(parser, "the implementation under test")
 
 
 def _profile_option(parser: argparse.ArgumentParser, what: str) -> None:
@@ -92,7 +79,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
         default="failures",
         help="results whose packets report.html shows: those that did not pass (default), or all",
     )
-    parser.add_argument("--jobs", type=_at_least_one, default=0, metavar="N", help="cases at a time (default: by link)")
+    parser.add_argument("--jobs", type=at_least_one, default=0, metavar="N", help="cases at a time (default: by link)")
     parser.add_argument(
         "--share",
         type=_share,
@@ -176,6 +163,6 @@ def mutants_options(parser: argparse.ArgumentParser) -> None:
         "--results", type=Path, metavar="FILE", help="with --diagnosis: write the results of each mutant, as JSON lines"
     )
     parser.add_argument(
-        "--jobs", type=_at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
+        "--jobs", type=at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show the reason of each kill")

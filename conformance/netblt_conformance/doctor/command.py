@@ -8,8 +8,9 @@ import shlex
 from pathlib import Path
 
 from netblt_conformance.common import tables
+from netblt_conformance.common.arguments import roles_of
 from netblt_conformance.common.errors import LinkUnavailableError
-from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME
+from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit, fit_lines, shown_lines
@@ -43,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def command_doctor(options: argparse.Namespace) -> int:
     chosen = target.choose(options.link, options.adapter, options.iut_library)
-    roles = [ROLES_BY_NAME[name] for name in options.role] if options.role else list(ALL_ROLES)
+    roles = roles_of(options.role)
     if options.trace is not None and chosen.link != "pipe":
         raise target.TargetError(f"--trace is for --link pipe; this is --link {chosen.link}")
     factory = chosen.factory(trace=options.trace)

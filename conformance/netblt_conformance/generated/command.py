@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import sys
 import tempfile
 import time
@@ -14,8 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.arguments import add_role_option, at_least_one, number_of_jobs, roles_of
 from netblt_conformance.common.errors import LinkUnavailableError
-from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.generated import saved
@@ -35,12 +34,6 @@ SHRUNK_MAX = 10
 _STAGE = "scripts"
 
 
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
-    return int(text)
-
-
 def _target_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="TOML file of an implementation on the pipe link")
     parser.add_argument("--iut-library", type=Path, metavar="SO", help="another library than the reference")
@@ -49,19 +42,12 @@ def _target_options(parser: argparse.ArgumentParser) -> None:
 
 def generate_options(parser: argparse.ArgumentParser) -> None:
     _target_options(parser)
-    names = sorted(ROLES_BY_NAME)
-    parser.add_argument(
-        "--role",
-        action="append",
-        choices=names,
-        metavar="ROLE",
-        help="role of the implementation, may be given several times (default: all): " + ", ".join(names),
-    )
+    add_role_option(parser)
     much = parser.add_mutually_exclusive_group()
     much.add_argument(
-        "--count", type=_at_least_one, default=DEFAULT_COUNT, metavar="N", help="scripts (default: %(default)s)"
+        "--count", type=at_least_one, default=DEFAULT_COUNT, metavar="N", help="scripts (default: %(default)s)"
     )
-    much.add_argument("--seconds", type=_at_least_one, metavar="S", help="begin no block of scripts after so long")
+    much.add_argument("--seconds", type=at_least_one, metavar="S", help="begin no block of scripts after so long")
     parser.add_argument("--seed", type=int, default=target.DEFAULT_SEED, help="of all choices (default: %(default)s)")
     parser.add_argument(
         "--output",
@@ -85,7 +71,7 @@ def generate_options(parser: argparse.ArgumentParser) -> None:
         help="with --mutants: what netblt-conformance mutants --matrix wrote; prints which cases scripts replace",
     )
     parser.add_argument(
-        "-j", "--jobs", type=_at_least_one, default=0, metavar="N", help="processes (default: processors)"
+        "-j", "--jobs", type=at_least_one, default=0, metavar="N", help="processes (default: processors)"
     )
 
 
@@ -116,7 +102,7 @@ def command_generate(options: argparse.Namespace) -> int:
     if options.matrix is not None:
         raise target.TargetError("--matrix goes with --mutants")
     factory = _factory(options)
-    roles = tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
+    roles = roles_of(options.role)
     campaign = Campaign(factory, roles, options.seed, dissector=not options.no_dissector, illegal=options.illegal)
     with ExitStack() as stack:
         tshark = None if options.no_dissector else stack.enter_context(Tshark())
@@ -158,7 +144,7 @@ class _Run:
 
     def play(self) -> None:
         with tempfile.TemporaryDirectory(prefix="netblt-generated-") as folder:
-            jobs = self._options.jobs or len(os.sched_getaffinity(0))
+            jobs = number_of_jobs(self._options.jobs)
             pool = Pool(self._campaign, jobs, self._failed, self._show, self._judge)
             pool.run(self._blocks(Path(folder)))
             self._counts = pool.counts

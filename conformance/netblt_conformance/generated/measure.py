@@ -15,6 +15,7 @@ from pathlib import Path
 from netblt_conformance.cases.probe import probe
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import paths
+from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.model import ALL_ROLES
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
@@ -26,7 +27,7 @@ from netblt_conformance.generated.summary import Matrix
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.mutants.mutants import Mutant, MutantError, Variant, chosen, load, load_variants
-from netblt_conformance.mutants.mutation import Workshop, number_of_jobs, workshop
+from netblt_conformance.mutants.mutation import Workshop, workshop
 
 
 @dataclass(frozen=True, slots=True)

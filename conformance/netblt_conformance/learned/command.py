@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netblt_conformance.common.model import ALL_ROLES, MICROSECONDS_PER_MS, ROLES_BY_NAME
+from netblt_conformance.common.arguments import add_role_option, at_least_one, number_of_jobs, roles_of
+from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.links.base import LinkFactory
@@ -27,23 +27,10 @@ DEFAULT_PER_STATE = 4
 REFERENCE, NONE = "reference", "none"
 
 
-def _at_least_one(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
-    return int(text)
-
-
 def learn_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="TOML file of an implementation on the pipe link")
     parser.add_argument("--iut-library", type=Path, metavar="SO", help="another library than the reference")
-    names = sorted(ROLES_BY_NAME)
-    parser.add_argument(
-        "--role",
-        action="append",
-        choices=names,
-        metavar="ROLE",
-        help="role of the implementation, may be given several times (default: all): " + ", ".join(names),
-    )
+    add_role_option(parser)
     parser.add_argument(
         "--output", type=Path, default=DEFAULT_OUTPUT, metavar="DIR",
         help="where machines, page and captures go (default: %(default)s)",
@@ -54,7 +41,7 @@ def learn_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=target.DEFAULT_SEED, help="of all choices (default: %(default)s)")
     parser.add_argument(
-        "--differences", type=_at_least_one, default=DEFAULT_DIFFERENCES, metavar="N",
+        "--differences", type=at_least_one, default=DEFAULT_DIFFERENCES, metavar="N",
         help="report so many differences of each role at most (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="a difference that is new to the catalogue fails, too")
@@ -64,14 +51,14 @@ def learn_options(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--mutants", nargs="*", metavar="NAME", help="measure which mutants of the reference differ")
     what.add_argument("--variants", nargs="*", metavar="NAME", help="explain how legal variants of it differ")
     parser.add_argument(
-        "--per-state", type=_at_least_one, default=DEFAULT_PER_STATE, metavar="N",
+        "--per-state", type=at_least_one, default=DEFAULT_PER_STATE, metavar="N",
         help="--mutants, --variants: so many random sequences from each state (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--save", type=Path, metavar="FILE", help="--variants: write what is permitted, with what is stored"
     )
     parser.add_argument(
-        "-j", "--jobs", type=_at_least_one, default=0, metavar="N", help="processes (default: processors)"
+        "-j", "--jobs", type=at_least_one, default=0, metavar="N", help="processes (default: processors)"
     )
 
 
@@ -106,8 +93,8 @@ def _measure(options: argparse.Namespace) -> int:
         )
     from netblt_conformance.learned import measure
 
-    roles = tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
-    jobs = options.jobs or len(os.sched_getaffinity(0))
+    roles = roles_of(options.role)
+    jobs = number_of_jobs(options.jobs)
     plan = measure.Plan(roles, options.seed, jobs, options.per_state)
     if options.mutants is not None:
         return measure.mutants(options.mutants, plan)
@@ -123,12 +110,12 @@ class _Run:
         self._campaign, self._page = campaign, page
         self._options = options
         self._factory = factory
-        self._jobs = options.jobs or len(os.sched_getaffinity(0))
+        self._jobs = number_of_jobs(options.jobs)
         self._progress = Progress(wanted=True)
 
     def run(self) -> int:
         options, began_s = self._options, time.monotonic()
-        roles = tuple(ROLES_BY_NAME[name] for name in options.role) if options.role else ALL_ROLES
+        roles = roles_of(options.role)
         against = None if options.against == REFERENCE else Path(options.against)
         others = (
             {}

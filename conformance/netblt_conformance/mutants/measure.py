@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netblt_conformance.common import paths
+from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.diagnosis.ranking import LikelyCause, likely_causes
 from netblt_conformance.mutants import mutation
@@ -89,7 +90,7 @@ def run(names: Sequence[str], core: Path, jobs: int = 0, results: Path | None = 
             results.write_text("", encoding="utf-8")
         except OSError as error:
             raise MutantError(f"--results {results}: {error.strerror}") from None
-    return with_cases(lambda _loaded: _run(wanted, core, mutation.number_of_jobs(jobs), results))
+    return with_cases(lambda _loaded: _run(wanted, core, number_of_jobs(jobs), results))
 
 
 def _run(wanted: Sequence[Mutant], core: Path, jobs: int, results: Path | None) -> int:

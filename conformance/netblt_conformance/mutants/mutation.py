@@ -6,7 +6,6 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import multiprocessing
-import os
 import shutil
 import tempfile
 import time
@@ -18,6 +17,7 @@ from typing import Any
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import paths, wording
+from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.model import ALL_ROLES, address_text
 from netblt_conformance.common.verdicts import Cause, ExitCode, Origin, Result, Verdict
 from netblt_conformance.judges.second import disagreements, findings
@@ -251,11 +251,6 @@ def both_judges(made: Workshop, variant: Variant) -> Outcome:
     outcome.results += disagreements(outcome.results, made.report(variant))
     shutil.rmtree(made.report(variant), ignore_errors=True)
     return outcome
-
-
-def number_of_jobs(jobs: int) -> int:
-    """Mutants at a time; 0: as many as there are processors."""
-    return jobs or len(os.sched_getaffinity(0))
 
 
 # ---- the commands ----

@@ -5,10 +5,10 @@ implementation is outside of what a conforming one may have sent."""
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
 from netblt_conformance.judges.second import Progress, by_capture
 from netblt_conformance.links.base import IUT_ADDRESS
@@ -52,7 +52,7 @@ def _outside(captures: Sequence[Path]) -> Iterator[Outside | None]:
     if len(captures) <= _ALONE_MOST:
         yield from map(_first, captures)
         return
-    with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0))) as pool:
+    with multiprocessing.get_context("fork").Pool(number_of_jobs()) as pool:
         yield from pool.imap(_first, captures, chunksize=_AT_A_TIME)
 
 

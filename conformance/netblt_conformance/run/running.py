@@ -20,6 +20,7 @@ from netblt_conformance.baseline import records
 from netblt_conformance.baseline.command import deliver_to_ci, show
 from netblt_conformance.baseline.compare import Comparison, compare
 from netblt_conformance.baseline.document import document
+from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.errors import JudgeError, LinkUnavailableError
 from netblt_conformance.common.verdicts import (
     FIRST_TRANSFER,
@@ -285,7 +286,7 @@ def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None 
     print(fit(target.line(listener.testing)), file=sys.stderr if used else sys.stdout, flush=True)
     wire = plan.factory.name == "wire"
     spare = 0 if jobs else plan.factory.spare_jobs
-    jobs = min(jobs or plan.factory.jobs or len(os.sched_getaffinity(0)), len(listener.keys))
+    jobs = min(number_of_jobs(jobs or plan.factory.jobs), len(listener.keys))
     limit_s = WIRE_CASE_LIMIT_S if wire else VIRTUAL_CASE_LIMIT_S
     began = time.monotonic()
     with _interruptible():
