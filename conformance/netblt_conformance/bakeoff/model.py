@@ -50,7 +50,7 @@ class Pair:
 
     @property
     def listener_role(self) -> Role:
-        return Role(active=False, sender=not self.opener_sends)
+        return self.opener_role.opposite
 
     @property
     def own(self) -> bool:

@@ -22,6 +22,11 @@ class Role:
     def __str__(self) -> str:
         return f"{'active' if self.active else 'passive'}-{'sender' if self.sender else 'receiver'}"
 
+    @property
+    def opposite(self) -> Role:
+        """The role of the end that meets it."""
+        return Role(active=not self.active, sender=not self.sender)
+
 
 ACTIVE_SENDER = Role(active=True, sender=True)
 ACTIVE_RECEIVER = Role(active=True, sender=False)

@@ -4,7 +4,6 @@ of the documentation. A file of scenes is TOML; see docs/figures/scenes.toml."""
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -92,17 +91,7 @@ def _parameters(transfer: Transfer) -> tuple[IutParams, IutParams]:
         client_stall_from=transfer.client_stall_from,
         client_stall_until_us=transfer.client_stall_until_ms * 1000,
     )
-    passive = dataclasses.replace(
-        active,
-        active=False,
-        sender=not active.sender,
-        local_port=1002,
-        foreign_port=1001,
-        seed=2,
-        local_address=active.foreign_address,
-        foreign_address=active.local_address,
-    )
-    return active, passive
+    return active, active.peer()
 
 
 def capture(scene: Scene, library: IutLibrary, path: Path) -> None:

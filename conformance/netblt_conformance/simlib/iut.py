@@ -43,6 +43,20 @@ class IutParams:
     foreign_address: str = "10.0.0.2"
     client_string: str = ""
 
+    def peer(self) -> IutParams:
+        """What the end is started with that meets this one: the other role, addresses and ports exchanged, the next
+        seed."""
+        return dataclasses.replace(
+            self,
+            active=not self.active,
+            sender=not self.sender,
+            local_port=self.foreign_port,
+            foreign_port=self.local_port,
+            seed=self.seed + 1,
+            local_address=self.foreign_address,
+            foreign_address=self.local_address,
+        )
+
 
 def _params_to_c(params: IutParams) -> Any:
     c_params = ffi.new("netblt_iut_params *")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,17 +68,7 @@ def _parameters(transfer: Transfer, role: Role, number: int, seed: int) -> tuple
         local_address=local,
         foreign_address=foreign,
     )
-    theirs = dataclasses.replace(
-        ours,
-        active=not role.active,
-        sender=not role.sender,
-        local_port=1002,
-        foreign_port=1001,
-        seed=seed + 1,
-        local_address=foreign,
-        foreign_address=local,
-    )
-    return ours, theirs
+    return ours, ours.peer()
 
 
 def run(

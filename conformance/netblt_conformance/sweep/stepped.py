@@ -100,7 +100,7 @@ class SteppedSweep:
         )
         theirs = dataclasses.replace(
             start,
-            role=Role(active=not role.active, sender=not role.sender),
+            role=role.opposite,
             parameters=Parameters(**common, death_timer_s=DEATH_TIMER_S, data_checksum=True),
             local_address=there,
             foreign_address=here,
