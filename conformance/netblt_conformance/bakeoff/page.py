@@ -220,8 +220,8 @@ def _details(
     return found
 
 
-def page(
-    folder: Path,
+def write(
+    file: Path,
     contestants: Sequence[Contestant],
     outcomes: Sequence[Outcome],
     cards: Sequence[Card],
@@ -230,17 +230,17 @@ def page(
     seed: int,
     status: ExitCode,
     everything: bool = False,
-) -> str:
-    """`folder` holds the captures. `everything`: with the packets also of meetings that hold."""
+) -> None:
+    """Writes the page beside the captures. `everything`: with the packets also of meetings that hold."""
     implementations = [one.implementation for one in contestants]
     results = [result_of(outcome) for outcome in outcomes]
-    packed = blocks.pack(_details(folder, outcomes, results, everything=everything).items())
+    packed = blocks.pack(_details(file.parent, outcomes, results, everything=everything).items())
     order = sorted(range(len(results)), key=lambda n: (-results[n].verdict if results[n].verdict in GRADED else 1, n))
     counts = Counter(result.verdict for result in results)
     present = [verdict for verdict in (*reversed(GRADED), Verdict.NA) if counts[verdict]]
     named = list(dict.fromkeys(one for result in results for one in result.requirements))
     paths = [PATHS[name] for name in dict.fromkeys(one.meeting.path.name for one in outcomes) if name in PATHS]
-    return (
+    shown = (
         render.environment(ASSETS)
         .get_template("bakeoff.html.jinja")
         .render(
@@ -274,24 +274,9 @@ def page(
             scripts=render.SCRIPTS,
         )
     )
+    deliver(fit_lines(shown), str(file))
 
 
 def _titled(named: Sequence[str]) -> list[tuple[str, str]]:
     known: Mapping[str, catalogue.Requirement] = catalogue.requirements()
     return [(one, f"{one} {known[one].title}" if one in known else one) for one in named]
-
-
-def write(
-    file: Path,
-    contestants: Sequence[Contestant],
-    outcomes: Sequence[Outcome],
-    cards: Sequence[Card],
-    found: Sequence[Difference] = (),
-    *,
-    seed: int,
-    status: ExitCode,
-    everything: bool = False,
-) -> None:
-    """Writes the page beside the captures."""
-    shown = page(file.parent, contestants, outcomes, cards, found, seed=seed, status=status, everything=everything)
-    deliver(fit_lines(shown), str(file))

@@ -210,9 +210,10 @@ class _Ends:
         for end, (one, state) in enumerate(zip(self._players, states, strict=True)):
             assert one is not None
             self._reports[end] = EndReport(state.succeeded, one.reason())
-        receiver = self._players[0 if not self._role(0).sender else 1]
+        at = 1 if self._role(0).sender else 0
+        receiver = self._players[at]
         assert receiver is not None
-        with self._blamed(0 if not self._role(0).sender else 1):
+        with self._blamed(at):
             digest = receiver.digest()
         played.delivered_bytes = digest.length
         played.intact = digest == Digest.of(self._data)

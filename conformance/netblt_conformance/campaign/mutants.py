@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Annotated, ClassVar, Literal
 
@@ -40,8 +41,9 @@ class _Edited(Kind):
     Parameters = Parameters
     tests = False
 
+    @abstractmethod
     def _entries(self) -> Sequence[Entry]:
-        raise NotImplementedError
+        """All, in their order."""
 
     def count(self) -> int | None:
         try:
@@ -83,8 +85,9 @@ class _Edited(Kind):
         found = f"{killer.case} ({killer.role}): {wording.reason(killer)}" if killer is not None else ""
         return self._row(unit, entry, found, "", len(outcome.results))
 
+    @abstractmethod
     def _cases(self, entry: Entry) -> mutation.Outcome:
-        raise NotImplementedError
+        """Runs the cases on it."""
 
     def _row(self, unit: int, entry: Entry, found: str, mistake: str, tries: int) -> Row:
         """`found`: what fails the entry; empty: nothing."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,17 +151,13 @@ def judge_all(
     ]  # fmt: skip
     run(pieces, jobs)
     explained = []
-    tshark = Tshark() if dissector else None
-    try:
+    with Tshark() if dissector else contextlib.nullcontext() as tshark:
         for number, one in enumerate(found, 1):
             rows = {how: _judged(pieces, number, how, folder, one, tshark) for how in _HOWS}
             explanation = explain(one, [rows[""], rows["paused"]], [rows["reference"], rows["reference paused"]], table)
             for how in _HOWS[1:]:
                 _capture(folder, number, how).unlink(missing_ok=True)
             explained.append(Found(one, explanation, _capture(folder, number, "")))
-    finally:
-        if tshark is not None:
-            tshark.__exit__()
     return explained
 
 
