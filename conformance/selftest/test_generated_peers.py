@@ -206,8 +206,8 @@ def test_a_control_may_be_repeated_once_there_is_one(factory: SimLinkFactory) ->
 
 
 @pytest.mark.parametrize("lost", [0, 2])
-@pytest.mark.parametrize("how", ["crossed", "unheard"])
-def test_quits_may_cross_and_may_be_heard_by_nobody(factory: SimLinkFactory, how: str, lost: int) -> None:
+@pytest.mark.parametrize("how", ["crossed", "unanswered"])
+def test_quits_may_cross_and_may_get_no_answer(factory: SimLinkFactory, how: str, lost: int) -> None:
     for role in ("active-sender", "passive-receiver"):
         assert played(factory, role, WAIT, f"client-quit-{how} {lost}") == [WAIT, f"client-quit-{how} {lost}"]
 

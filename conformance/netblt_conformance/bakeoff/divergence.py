@@ -149,7 +149,7 @@ def _first(x: Exchange, y: Exchange, names: tuple[str, str], tolerance: Toleranc
     for same in range(max(map(len, sent))):
         answers = sent[X][same : same + 1], sent[Y][same : same + 1]
         pair = (answers[X][0] if answers[X] else None), (answers[Y][0] if answers[Y] else None)
-        known = min(step.received if step else len(heard) for step, heard in zip(pair, received, strict=True))
+        known = min(step.received if step else len(came) for step, came in zip(pair, received, strict=True))
         other = _first_other(received, known)
         if other is not None:
             return Divergence(How.PEER, names, (received[X][other], received[Y][other]), (None, None), same)

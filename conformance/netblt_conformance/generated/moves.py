@@ -24,7 +24,7 @@ from netblt_conformance.peer.base import UnmetError
 
 _WAITS_IN_ALL = 3  # death timers
 _WAITS_US = (1_000, 5_000, 20_000, 60_000, 150_000, 400_000, 1_200_000, 3_000_000)
-_LEAVES = ("quit", "abort", "client-quit", "client-quit-crossed", "client-quit-unheard", "client-abort", "silent")
+_LEAVES = ("quit", "abort", "client-quit", "client-quit-crossed", "client-quit-unanswered", "client-abort", "silent")
 _CLIENT_STOPS = {name: Stop.QUIT for name in _LEAVES if name.startswith("client-quit")} | {"client-abort": Stop.ABORT}
 _REPEATS = (0, 0, 1, 2, 4, 8)  # of a QUIT, or of an answer to it, that the network loses
 _TELLING_BITS = range(8 * 12, 8 * 20)
@@ -178,7 +178,7 @@ class Player(ABC):
         self.illegal.note_elsewhere(packets.read(packet), elsewhere=source == STRANGER_ADDRESS)
 
     def _repeats_max(self, how: str) -> int:
-        if how == "client-quit-unheard":
+        if how == "client-quit-unanswered":
             return 0
         quits = how == "quit"  # the implementation is alive as long as its death timer lasts
         return self._death_us // (_S_FOR_EACH_REPEAT * MICROSECONDS_PER_S) if quits else max(_REPEATS)
@@ -229,14 +229,14 @@ class Player(ABC):
         peer.go_silent()
         for _ in range(_TRICKLE):
             peer.listen(self._death_us // 4)
-            self._whisper()
+            self._send_known_packet()
         if peer.link.status().failed:
             findings.tell(peer, findings.DIED_IN_TRANSFER, None)
         peer.send_keepalive()
         peer.speak_regularly()
 
     @abstractmethod
-    def _whisper(self) -> None:
+    def _send_known_packet(self) -> None:
         """Sends one packet that is no KEEPALIVE."""
 
     @property
@@ -285,7 +285,7 @@ class Player(ABC):
             self.peer.send_keepalive()
             self.peer.go_silent()
         else:
-            if how == "client-quit-unheard":
+            if how == "client-quit-unanswered":
                 self.peer.go_silent()
             self.peer.link.stop(_CLIENT_STOPS[how], QUIT_REASON)
 

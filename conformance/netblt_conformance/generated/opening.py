@@ -68,11 +68,11 @@ def _foreign(case: Case, peer: ReceiverPeer | SenderPeer, bit: int = 0) -> bool:
     peer.send_response(unique_id=peer.unique_id ^ 1 << bit % 32)
     if isinstance(peer, ReceiverPeer):
         peer.link.send(peer.forge.control([Message(Kind.GO, 1, peer.first_buffer)]), peer.address)
-    heard = peer.listen(QUIET_US)
-    for seen in heard:
+    received = peer.listen(QUIET_US)
+    for seen in received:
         if seen.packet.type in _TRANSFER:
             findings.tell(peer, findings.OPENED_BY_ANOTHER, seen.frame, type=seen.packet.type.text)
-    return not any(seen.packet.type is Type.ABORT for seen in heard) and not peer.link.status().failed
+    return not any(seen.packet.type is Type.ABORT for seen in received) and not peer.link.status().failed
 
 
 def _damaged(case: Case, peer: ReceiverPeer | SenderPeer, bit: int = 0) -> bool:

@@ -213,7 +213,7 @@ def _end_legally(case: Case, player: Player) -> None:
         peer.expect_type(Type.QUITACK)
         peer.expect_failure()
         _repeat_quit(player)
-    elif player.left == "client-quit-unheard":
+    elif player.left == "client-quit-unanswered":
         _await_quit(player)
         peer.listen(2 * peer.terms.iut_death_timer_s * MICROSECONDS_PER_S)
         peer.silence([Type.QUIT], 10 * MICROSECONDS_PER_S, "the death timer has expired, which ends the repetition")

@@ -144,7 +144,7 @@ class ReceivingPlayer(Player):
         """A sender that acts on an OK beyond a hole (AMB-36) may be done, and leave before the hole is filled."""
         return all(message.kind is not Kind.OK for message in self._peer.queue[first:])
 
-    def _whisper(self) -> None:
+    def _send_known_packet(self) -> None:
         known = self.copies.newest((Type.CONTROL, Type.OPEN, Type.RESPONSE))
         assert known is not None
         self.copies.deliver(known)

@@ -64,7 +64,7 @@ class SendingPlayer(Player):
         acked = self._peer.monitor.session.highest_ack_sent
         return super()._may_hush() and acked == self._known == self._peer.consecutive
 
-    def _whisper(self) -> None:
+    def _send_known_packet(self) -> None:
         """Data where there are any: they too show that the tester is alive."""
         peer = self._peer
         self._carry(peer.consecutive)

@@ -187,6 +187,6 @@ class _Run:
         counts = {
             kind: sum(one.explanation.kind == kind for one in found) for kind in ("permitted", "forbidden", "new")
         }
-        told = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        print(f"{len(found)} differences: {told}; seed {self._options.seed}, {time.monotonic() - began_s:.0f} s")
+        counted = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        print(f"{len(found)} differences: {counted}; seed {self._options.seed}, {time.monotonic() - began_s:.0f} s")
         print(fit(f"page: {self._options.output / 'learned.html'}"))
