@@ -13,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/tree/tree_disk.h"
+
 /* Only the process that has locked the directory writes it: what a killed one has left is overwritten. */
 #define NEW_FILE_NAME "paths.json.new"
 #define LOCK_ATTEMPTS 50
 #define LOCK_WAIT_NS 2000000
 
-/* ---- the directory ------------------------------------------------------------------------------------------------
- */
+/* ---- the directory ----------------------------------------------------------------------------------------------- */
 
 /* 0, or -1: neither variable names an absolute path (the XDG base directory specification ignores others). */
 static int parent_path(char *path, size_t capacity)
@@ -72,8 +73,7 @@ int path_file_open_directory(const char **reason)
     return fd;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 enum path_file_state path_file_read(int directory, path_list *all)
 {
@@ -90,8 +90,7 @@ enum path_file_state path_file_read(int directory, path_list *all)
     return got == 0 && length < sizeof text && path_list_read(all, text, length) ? PATH_FILE_READ : PATH_FILE_DAMAGED;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static bool lock(int directory)
 {
@@ -104,29 +103,16 @@ static bool lock(int directory)
     return true;
 }
 
-static bool write_whole(int fd, const char *text, size_t length)
-{
-    while (length > 0) {
-        ssize_t written = write(fd, text, length);
-        if (written < 0)
-            return false;
-        text += written;
-        length -= (size_t)written;
-    }
-    return true;
-}
-
 /* A link under the name is not followed. */
 static bool replace(int directory, const char *text)
 {
-    int error = 0;
+    int error;
     int fd;
     (void)unlinkat(directory, NEW_FILE_NAME, 0);
     fd = openat(directory, NEW_FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    if (!write_whole(fd, text, strlen(text)))
-        error = errno;
+    error = tree_disk_append(fd, text, strlen(text));
     if (close(fd) != 0 && error == 0)
         error = errno;
     if (error == 0 && renameat(directory, NEW_FILE_NAME, directory, PATH_FILE_NAME) == 0)

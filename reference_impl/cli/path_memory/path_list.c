@@ -14,8 +14,7 @@
 #define RATE_MAX_BPS 1e12
 #define ROUND_TRIP_MAX_S 3600
 
-/* ---- entries ------------------------------------------------------------------------------------------------------
- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 path_key path_key_of(const netblt_address *peer, const netblt_address *local, enum netblt_role role)
 {
@@ -76,8 +75,7 @@ void path_list_note(path_list *all, const path_entry *measured)
         entry->used_at = measured->used_at;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static bool read_address(json_t *from, const char *name, char to[NETBLT_ADDRESS_TEXT_BYTES])
 {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/tree/piece_hash.h"
+#include "cli/tree/tree_disk.h"
 #include "cli/tree/tree_header.h"
 #include "io/clock.h"
 
@@ -34,18 +35,6 @@ static int fail_with_errno(netblt_failure *failure)
 /* ---- sending ------------------------------------------------------------------------------------------------------
  */
 
-static int write_all(int fd, const uint8_t *bytes, uint64_t length)
-{
-    while (length > 0) {
-        ssize_t written = write(fd, bytes, length);
-        if (written < 0 && errno != EINTR)
-            return -1;
-        bytes += written > 0 ? written : 0;
-        length -= written > 0 ? (uint64_t)written : 0;
-    }
-    return 0;
-}
-
 source *step_held_source(const held_list *held, const manifest *all, netblt_failure *failure)
 {
     tree_header header = {.data = TREE_HELD, .sum = TREE_SUM_BLAKE3, .list_bytes = held->encoded_bytes};
@@ -54,8 +43,8 @@ source *step_held_source(const held_list *held, const manifest *all, netblt_fail
     memcpy(header.manifest_id, all->id, sizeof header.manifest_id);
     memcpy(header.held_id, held->id, sizeof header.held_id);
     tree_header_encode(&header, encoded);
-    if (fd >= 0 && write_all(fd, encoded, sizeof encoded) == 0 &&
-        write_all(fd, held->encoded, held->encoded_bytes) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+    if (fd >= 0 && tree_disk_append(fd, encoded, sizeof encoded) == 0 &&
+        tree_disk_append(fd, held->encoded, held->encoded_bytes) == 0 && lseek(fd, 0, SEEK_SET) == 0)
         return source_adopt(fd, HELD_NAME, false, failure);
     fail_with_errno(failure);
     if (fd >= 0)
