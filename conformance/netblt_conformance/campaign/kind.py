@@ -16,8 +16,7 @@ from netblt_conformance.campaign.description import Description
 from netblt_conformance.campaign.errors import CampaignError
 from netblt_conformance.campaign.rows import Row
 from netblt_conformance.common import toml_file
-from netblt_conformance.common.model import ROLES_BY_NAME
-from netblt_conformance.common.toml_file import Table, TomlError, unknown
+from netblt_conformance.common.toml_file import Table, TomlError
 
 # Name of the kind -> module and class in this package.
 KINDS = {
@@ -72,14 +71,6 @@ class Kind(ABC):
     def serve(self, loop: Callable[[], None]) -> None:
         """Calls `loop`, which runs blocks until there are no more. A kind prepares here what all blocks share."""
         loop()
-
-
-def known_roles(names: tuple[str, ...]) -> tuple[str, ...]:
-    """A validator of the parameter `roles`."""
-    for name in names:
-        if name not in ROLES_BY_NAME:
-            raise ValueError(unknown(name, list(ROLES_BY_NAME)).replace("key", "role"))
-    return names
 
 
 def class_of(name: str) -> type[Kind]:

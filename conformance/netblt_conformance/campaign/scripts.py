@@ -8,17 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import field_validator
-
-from netblt_conformance.campaign.kind import Kind, known_roles
+from netblt_conformance.campaign.played import PlayedKind, PlayedParameters
 from netblt_conformance.campaign.rows import Row
 from netblt_conformance.common.arguments import roles_of
-from netblt_conformance.common.toml_file import Table, Texts
 from netblt_conformance.common.verdicts import Cause, Verdict
 from netblt_conformance.generated.campaign import BLOCK_SCRIPTS, CRASHES, Block, Campaign, Failure, Pool
 from netblt_conformance.generated.script import from_text
 from netblt_conformance.generated.second import Found, violations
-from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.run import target
 
@@ -26,16 +22,7 @@ NOT_RUN = "not run: the scripts before it in its block broke the implementation"
 NOT_SUPPORTED = "the implementation does not support what the script needs"
 
 
-class Parameters(Table):
-    """What is generated."""
-
-    roles: Texts = ()
-    dissector: bool = True
-
-    _roles = field_validator("roles")(known_roles)
-
-
-class Scripts(Kind):
+class Scripts(PlayedKind):
     """A unit is one script. Scripts are invented in blocks of their own, as by the command `generate`."""
 
     unit = "script"
@@ -43,7 +30,7 @@ class Scripts(Kind):
     block = BLOCK_SCRIPTS
     multiple = BLOCK_SCRIPTS
     measures: ClassVar[dict[str, str]] = {"moves": "moves that the tester made"}
-    Parameters = Parameters
+    Parameters = PlayedParameters
 
     def count(self) -> int | None:
         self._factory().check()
@@ -60,11 +47,7 @@ class Scripts(Kind):
         self._campaign = Campaign(
             self._factory(), roles_of(self.parameters.roles), self.seed, dissector=self.parameters.dissector
         )
-        if not self.parameters.dissector:
-            loop()
-            return
-        with Tshark() as self._tshark:
-            loop()
+        super().serve(loop)
 
     def run(self, units: range) -> list[Row]:
         rows: list[Row] = []

@@ -7,21 +7,17 @@ import functools
 import itertools
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import field_validator
-
 from netblt_conformance.campaign.errors import CampaignError
-from netblt_conformance.campaign.kind import Kind, known_roles
+from netblt_conformance.campaign.played import PlayedKind, PlayedParameters
 from netblt_conformance.campaign.rows import Row
 from netblt_conformance.common import paths
 from netblt_conformance.common.arguments import roles_of
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Role
-from netblt_conformance.common.toml_file import Table, Texts
 from netblt_conformance.common.verdicts import Cause, Verdict
-from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
@@ -38,19 +34,15 @@ NOT_RUN = "not run: the schedules before it in its block broke the implementatio
 RANDOM_RUN = 2_000
 
 
-class Parameters(Table):
+class Parameters(PlayedParameters):
     """What a sweep goes through."""
 
-    roles: Texts = ()
     singles: bool = True
     pairs: bool = True
     random: bool = True  # schedules of several faults follow, as many as `units` requests
-    dissector: bool = True
-
-    _roles = field_validator("roles")(known_roles)
 
 
-class Sweeps(Kind):
+class Sweeps(PlayedKind):
     """A unit is one transfer under one schedule of faults."""
 
     unit = "schedule"
@@ -110,13 +102,6 @@ class Sweeps(Kind):
         return combination, faults.random_schedule(packets, random.Random(f"{self.seed} {further}"))
 
     # ---- running them ----
-
-    def serve(self, loop: Callable[[], None]) -> None:
-        if not self.parameters.dissector:
-            loop()
-            return
-        with Tshark() as self._tshark:
-            loop()
 
     def run(self, units: range) -> list[Row]:
         rows: dict[int, Row] = {}

@@ -204,7 +204,7 @@ def end_all(children: Sequence[Child]) -> None:
 
 
 def finish(child: Child) -> tuple[list[Event], Ending]:
-    """Waits until a child that does one piece of work has ended. Answers all that it reported, and how it ended."""
+    """Waits until a child that does one piece of work has ended. Returns all that it reported, and how it ended."""
     found: list[Event] = []
     try:
         while True:

@@ -96,7 +96,7 @@ def _mac(route: Any, index: int) -> bytes:
 
 
 def make_veth(near: str, far: str, namespace: int, mtu: int) -> tuple[bytes, bytes]:
-    """A veth pair: `near` in the present namespace, `far` in another one. Answers the MAC addresses of `far` and
+    """A veth pair: `near` in the present namespace, `far` in another one. Returns the MAC addresses of `far` and
     `near`."""
     with _iproute() as route:
         route.link("add", ifname=near, kind="veth", peer={"ifname": far, "mtu": mtu}, mtu=mtu)
