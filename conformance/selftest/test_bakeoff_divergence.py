@@ -153,6 +153,15 @@ def test_the_choice_of_a_legal_variant_is_explained_by_its_ambiguity(
     assert explained.identifiers[0] == ambiguity, found.sentence
 
 
+def test_buffers_that_are_divided_into_other_packets_are_alike(built_library: Path, tmp_path: Path) -> None:
+    """The first buffer has twice as many packets, which take longer: what follows from that comes after it."""
+    one = played(built_library, built_library, tmp_path)
+    halves = played(built_library, built_library, tmp_path, packet_size=256)
+    found = compared(one, halves, OPENER_ADDRESS)
+    assert found is not None
+    assert [answer.packet.buffer for answer in found.answers if answer is not None] == [1, 1]
+
+
 def test_other_sizes_explain_what_follows_from_them(built_library: Path, tmp_path: Path) -> None:
     one = played(built_library, built_library, tmp_path)
     other = played(built_library, built_library, tmp_path, packet_size=256)
