@@ -120,6 +120,11 @@ def wheel(_given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "wheel.py")]]
 
 
+def skeletons(_given: argparse.Namespace) -> list[Command]:
+    """Fails when a skeleton whose compiler is installed does not compile, or does more or less than it states."""
+    return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "skeletons.py")]]
+
+
 def two_captures(given: argparse.Namespace) -> list[Command]:
     program = ROOT / "conformance" / "nightly" / "two_captures.py"
     return [[str(VENV / "python"), str(program), "1000", "--seed", str(given.first_seed)]]
@@ -235,6 +240,8 @@ JOBS = [
         first_divergences),
     Job("wheel", "the Python wheel: two equal builds, installed and used without compiler and repository", HOUR_S,
         wheel),
+    Job("skeletons", "the skeletons for the pipe whose compiler is installed: copied, built, all cases of must", HOUR_S,
+        skeletons),
     Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",
         2 * HOUR_S, broken_programs),
     Job("generated", "generated peers, with and without illegal moves, for an hour and against every legal variant",

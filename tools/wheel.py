@@ -21,6 +21,8 @@ READ = (
     "conformance/catalogue",
     "conformance/suite",
     "conformance/adapters",
+    "conformance/skeletons",
+    "conformance/ci",
     "conformance/scenarios",
     "conformance/schemas",
     "conformance/dialects",

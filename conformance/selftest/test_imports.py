@@ -24,7 +24,7 @@ FLOORS = (
     ("commands",),
     ("campaign",),
     ("generated", "bakeoff", "learned"),
-    ("mutants", "doctor", "watch"),
+    ("mutants", "doctor", "skeleton", "watch"),
     ("run", "check"),
     ("baseline",),
     ("cases", "sweep", "report", "draw"),

@@ -179,6 +179,7 @@ def test_a_failed_first_transfer_stands_before_all_causes() -> None:
     observed = {"active-sender": {"first transfer": "no RESPONSE"}, "passive-sender": {"version byte": "2"}}
     text = causes.lines([cause_of(row("a", "CTRL-04"))], observed, BASE)
     assert text[0] == "first transfer failed (active-sender): no RESPONSE"
+    assert text[2].strip() == "netblt-conformance doctor"
     assert "passive-sender" not in text[0]
     assert causes.lines([], {}, BASE) == []
     testing = {"testing": {"name": "x"}}
@@ -186,6 +187,14 @@ def test_a_failed_first_transfer_stands_before_all_causes() -> None:
     assert "(active-sender): no RESPONSE" in render.page({**testing, "observed": observed}, [], {})
     listed = render.page(testing, [], {}, [cause_of(row("a_case", "CTRL-04", frame=4))], BASE)
     assert "frame 4 of CTRL-04.a_case.passive-receiver.pcapng</a>; explains 1 result" in listed
+
+
+def test_the_command_that_shows_a_failed_first_transfer_names_the_same_implementation() -> None:
+    tested = ["--adapter", "my own.toml", "--link", "pipe"]
+    assert causes.doctor_command([*BASE, *tested, "--seed", "3"]) == (
+        "netblt-conformance doctor --adapter 'my own.toml' --link pipe"
+    )
+    assert causes.doctor_command([*BASE, "--profile", "etftp"]) is None, "doctor knows RFC 998 only"
 
 
 def test_a_format_that_is_broken_in_every_case_is_one_row() -> None:

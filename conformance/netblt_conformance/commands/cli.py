@@ -40,6 +40,11 @@ COMMANDS = {
         "doctor.command:add_options",
         "doctor.command:command_doctor",
     ),
+    "skeleton": Command(
+        "copy the first version of an endpoint for the pipe link, or files for CI",
+        "skeleton.command:add_options",
+        "skeleton.command:command_skeleton",
+    ),
     "check": Command(
         "check captures, without an implementation", "check.command:add_options", "check.command:command_check"
     ),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from netblt_conformance.catalogue import catalogue
@@ -48,6 +49,18 @@ def command(base: Sequence[str], row: Result) -> str:
     return shlex.join([*base, "--role", row.role, "--select", name])
 
 
+# Options of `run` that `doctor` has too; each has a value.
+_DOCTORS = ("--adapter", "--link", "--iut-library")
+
+
+def doctor_command(base: Sequence[str]) -> str | None:
+    """Shows the first transfer of each role. None where `doctor` does not know the dialect."""
+    if "--profile" in base:
+        return None
+    kept = [word for before, word in pairwise(base) if before in _DOCTORS or word in _DOCTORS]
+    return shlex.join(["netblt-conformance", "doctor", *kept])
+
+
 def failed_first_transfers(observed: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Role -> why its first transfer failed."""
     return {role: found[FIRST_TRANSFER] for role, found in observed.items() if FIRST_TRANSFER in found}
@@ -58,6 +71,9 @@ def lines(causes: Sequence[LikelyCause], observed: Mapping[str, Mapping[str, str
     found: list[str] = []
     for role, why in failed_first_transfers(observed).items():
         found += table.wrapped(f"first transfer failed ({role}): {why}")
+    doctor = doctor_command(base)
+    if found and doctor is not None:
+        found += ["begin there; this shows its packets and what to do:", f"{_INDENT}{doctor}"]
     if not causes:
         return found
     found.append("likely causes, the most likely first:")
