@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TRIED = (
-    ["netblt-conformance", "run", "--select", "WIRE", "--no-dissector"],
+    ["netblt-conformance", "run", "--no-sweep", "--no-dissector"],
     ["netblt-conformance", "doctor", "--adapter", "{adapters}/example_pipe_c.toml"],
     ["netblt-conformance", "explain", "CTRL-04"],
     ["netblt-plan", "--rate", "20M", "--rtt", "100ms", "--loss", "0.3%", "--size", "1M"],

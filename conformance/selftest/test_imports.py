@@ -5,8 +5,10 @@ itself by way of others."""
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -16,6 +18,10 @@ from netblt_conformance.common import paths
 
 PACKAGE = "netblt_conformance"
 SOURCES = paths.root() / "conformance" / PACKAGE
+# Modules that come with a library of another name.
+LIBRARY_OF = {"markupsafe": "jinja2", "pcapng": "python-pcapng", "pydantic_core": "pydantic"}
+# Only the commands in these folders need the libraries of an extra.
+EXTRA_OF = {"learned": "learn", "campaign": "campaign"}
 PLANNER = "netblt_plan"  # a tool beside the suite
 PLANNER_SOURCES = paths.root() / "conformance" / PLANNER
 # From the top downwards; folders of one row do not import each other.
@@ -128,6 +134,32 @@ def test_the_suite_imports_the_planner_for_the_old_name_and_for_campaigns_only()
     importers = {module for module, others in graph.items() if others}
     assert importers == {f"{PACKAGE}.commands.cli", f"{PACKAGE}.campaign.experiments"}
     assert graph[f"{PACKAGE}.commands.cli"] == {f"{PLANNER}.cli"}
+
+
+def _libraries(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    named = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    named |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
+    known = {*sys.stdlib_module_names, PACKAGE, PLANNER}
+    return {LIBRARY_OF.get(name, name) for name in {name.split(".")[0] for name in named} - known}
+
+
+def test_each_library_that_the_suite_imports_is_installed_with_it() -> None:
+    """A wheel brings what `dependencies` states, and nothing that only the tests of the suite need."""
+    project = tomllib.loads((paths.root() / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: set(map(_name, needed)) for name, needed in project["optional-dependencies"].items()}
+    always = set(map(_name, project["dependencies"]))
+    missing = {
+        f"{file.relative_to(SOURCES.parent)}: {library}"
+        for folder in (SOURCES, PLANNER_SOURCES, paths.suite())
+        for file in folder.rglob("*.py")
+        for library in _libraries(file) - always - extras.get(EXTRA_OF.get(file.parent.name, ""), set())
+    }
+    assert missing == set()
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[=<>;\[ ]", requirement, maxsplit=1)[0]
 
 
 @pytest.mark.parametrize(
