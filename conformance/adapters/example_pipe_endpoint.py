@@ -55,6 +55,7 @@ class Endpoint:
         self.uid, self.opening = None, b""
         self.peer_string, self.peer_death_s = "", 0
         self.timers = {}
+        self.quit_wanted = False
         self.delivered = bytearray()
         if start["active"]:
             self.uid = random.Random(start["seed"]).getrandbits(32)
@@ -112,6 +113,7 @@ class Endpoint:
             self.finish(CLOSED_FAILED, "peer aborted: " + self.read_text(raw, 12))
         elif self.status != FAILED and "quit" not in self.timers:
             self.on_transfer(kind, raw)
+            self.quit_between_buffers()
 
     @staticmethod
     def read_text(raw, at):
@@ -210,6 +212,7 @@ class Endpoint:
         for name in [name for name, when in self.timers.items() if when <= self.now]:
             if self.timers.pop(name, None) is not None:
                 getattr(self, "on_timer_" + name)()
+        self.quit_between_buffers()
 
     def on_timer_open(self):
         self.send_open()
@@ -236,7 +239,13 @@ class Endpoint:
             self.send(ABORT, text_field(reason))
             self.finish(CLOSED_FAILED, "aborted")
         else:
-            self.quit_text = text_field(reason)
+            self.quit_text, self.quit_wanted = text_field(reason), True
+            self.quit_between_buffers()
+
+    def quit_between_buffers(self):
+        """Begins the QUIT that the client wants when no buffer is under way (RFC 998 5.3.2)."""
+        if self.quit_wanted and self.status == IS_OPEN and not self.within_buffer():
+            self.quit_wanted = False
             self.timers = {name: self.timers[name] for name in ("death", "keepalive") if name in self.timers}
             self.on_timer_quit()
 
@@ -258,6 +267,9 @@ class Sender(Endpoint):
         self.burst = [self.agreed["burst_size"], self.agreed["burst_interval_ms"]]
         self.burst_left, self.next_burst = 0, 0
         self.dally_us = 2 * S
+
+    def within_buffer(self):
+        return bool(self.queue)
 
     def on_transfer(self, kind, raw):
         if kind == CONTROL:
@@ -312,7 +324,7 @@ class Sender(Endpoint):
         return max(1, math.ceil(len(self.buffers[number - self.base]) / self.agreed["packet_size"]))
 
     def start_buffers(self):
-        for number in sorted(self.parked) if self.base is not None else []:
+        for number in sorted(self.parked) if self.base is not None and not self.quit_wanted else []:
             index = number - self.base
             lower = set(range(self.base, number))
             if not lower <= self.started or len(self.started - self.confirmed) >= self.agreed["max_buffers"]:
@@ -369,9 +381,12 @@ class Receiver(Endpoint):
         self.buffers, self.complete, self.ready = {}, {}, 0
         self.issue_gos()
 
+    def within_buffer(self):
+        return any(buffer["packets"] for buffer in self.buffers.values())
+
     def issue_gos(self):
         added = False
-        while self.last is None and len(self.buffers) < self.agreed["max_buffers"]:
+        while self.last is None and not self.quit_wanted and len(self.buffers) < self.agreed["max_buffers"]:
             number = self.next_buffer
             if number >= self.p["stall_from"] and self.now < self.p["stall_until"]:
                 self.timers["supply"] = self.p["stall_until"]
