@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,9 +19,11 @@ from netblt_conformance.judges.tshark import plugin_folder
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type, data_checksum
+from netblt_conformance.reference import third
 from netblt_conformance.reference.beside import Beside, explain, first_outside
 from netblt_conformance.reference.third import disagreements
 from netblt_conformance.report.page.details import of_results
+from netblt_conformance.run import running
 from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PcapngWriter, run_pair
 
 if TYPE_CHECKING:
@@ -312,3 +315,21 @@ def test_check_explain_of_a_conforming_capture_is_0_and_of_no_capture_2(tmp_path
     assert command("check", "--explain", str(written(tmp_path, INSIDE["restricted"]))).status == 0
     (tmp_path / "no.pcapng").write_bytes(b"no capture")
     assert command("check", "--explain", str(tmp_path / "no.pcapng")).status == 2
+
+
+def _nothing(_capture: Path) -> None:
+    return None
+
+
+def test_the_processes_of_the_third_judge_print_nothing_when_they_end(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A run turns SIGTERM, with which the pool ends them, into KeyboardInterrupt."""
+    monkeypatch.setattr(third, "_first", _nothing)
+    captures = [Path("none.pcapng")] * (third._ALONE_MOST + 1)
+    before = signal.signal(signal.SIGTERM, running._interrupt)
+    try:
+        assert list(third._outside(captures)) == [None] * len(captures)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert capfd.readouterr().err == ""

@@ -5,6 +5,7 @@ implementation is outside of what a conforming one may have sent."""
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -52,8 +53,15 @@ def _outside(captures: Sequence[Path]) -> Iterator[Outside | None]:
     if len(captures) <= _ALONE_MOST:
         yield from map(_first, captures)
         return
-    with multiprocessing.get_context("fork").Pool(number_of_jobs()) as pool:
+    with multiprocessing.get_context("fork").Pool(number_of_jobs(), _ended_by_the_pool) as pool:
         yield from pool.imap(_first, captures, chunksize=_AT_A_TIME)
+
+
+def _ended_by_the_pool() -> None:
+    """A process of the pool inherits the handlers of a run, which raise; the pool ends it with SIGTERM, and a Ctrl-C is
+    for the run."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _first(capture: Path) -> Outside | None:
