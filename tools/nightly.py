@@ -125,6 +125,13 @@ def skeletons(_given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "skeletons.py")]]
 
 
+def ci_templates(_given: argparse.Namespace) -> list[Command]:
+    """Their steps in the repository of another project; then how long the first verdict takes."""
+    folder = ROOT / "conformance" / "nightly"
+    tests = [str(VENV / "pytest"), "-q", "-p", "no:cacheprovider", str(folder / "ci_steps.py")]
+    return [tests, [str(VENV / "python"), str(folder / "first_verdict.py")]]
+
+
 def two_captures(given: argparse.Namespace) -> list[Command]:
     program = ROOT / "conformance" / "nightly" / "two_captures.py"
     return [[str(VENV / "python"), str(program), "1000", "--seed", str(given.first_seed)]]
@@ -242,6 +249,8 @@ JOBS = [
         wheel),
     Job("skeletons", "the skeletons for the pipe whose compiler is installed: copied, built, all cases of must", HOUR_S,
         skeletons),
+    Job("ci-templates", "the steps of the CI templates with the wheel, and the time to the first verdict", HOUR_S,
+        ci_templates, keep_going=True),
     Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",
         2 * HOUR_S, broken_programs),
     Job("generated", "generated peers, with and without illegal moves, for an hour and against every legal variant",

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests your NETBLT implementation with netblt-conformance, in a CI job or by hand. docs/ci.md explains the variables.
-# Usage: sh netblt-ci.sh [install | run | captures]...     without a word: all of them, in this order
+# Usage: sh netblt-ci.sh [install | run | captures]...     without arguments: all of them, in this order
 # Exit status: 0 all hold, 1 a new failure, 2 nothing could be judged.
 set -eu
 

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Measures the time from an empty repository to the first verdict: copies an endpoint, its adapter and netblt-ci.sh,
+installs the wheel into a fresh environment, and runs every case of a requirement of level must.
+
+Usage: first_verdict.py [WHEEL] [--limit SECONDS]     after tools/build; without WHEEL it builds one first, which is not
+counted. Exit status: 0 within the limit, 1 longer, 2 no verdict."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ADAPTERS = ROOT / "conformance" / "adapters"
+LIMIT_S = 60
+
+
+def prepare(repository: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", repository], check=True)
+    shutil.copy(ADAPTERS / "example_pipe_endpoint.py", repository)
+    shutil.copy(ADAPTERS / "example_pipe.toml", repository / "netblt-adapter.toml")
+    shutil.copy(ROOT / "conformance" / "ci" / "netblt-ci.sh", repository)
+
+
+def timed(word: str, repository: Path, environment: dict[str, str]) -> float:
+    """How long a step of the script takes; it prints the processor time too, which other work here does not change.
+    SystemExit when the step fails."""
+    began_s, used = time.monotonic(), os.times()
+    step = ["sh", "netblt-ci.sh", word]
+    done = subprocess.run(step, cwd=repository, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"netblt-ci.sh {word}: exit status {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        sys.exit(2)
+    took_s, now = time.monotonic() - began_s, os.times()
+    processor_s = now.children_user + now.children_system - used.children_user - used.children_system
+    print(f"netblt-ci.sh {word:8}{took_s:6.1f} s, {processor_s:.1f} s of processor time")
+    if word == "run":
+        print(next(line for line in done.stdout.splitlines() if " PASS" in line and " in " in line))
+    return took_s
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("wheel", nargs="?", type=Path, metavar="WHEEL")
+    parser.add_argument("--limit", type=float, default=LIMIT_S, metavar="SECONDS")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="netblt-first-verdict-") as kept:
+        wheel = given.wheel
+        if wheel is None:
+            subprocess.run([sys.executable, ROOT / "tools" / "wheel.py", kept], check=True)
+            (wheel,) = Path(kept).glob("*.whl")
+        repository = Path(kept) / "repository"
+        prepare(repository)
+        environment = os.environ | {
+            "NETBLT_PACKAGES": str(wheel.resolve()),
+            "PYTHON": sys.executable,
+            "SELECT": "must",
+            "OPTIONS": "--no-sweep",
+        }
+        total_s = sum(timed(word, repository, environment) for word in ("install", "run"))
+        print(f"from an empty repository to the first verdict: {total_s:.1f} s; the limit is {given.limit:g} s")
+    return int(total_s > given.limit)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
