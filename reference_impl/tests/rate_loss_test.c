@@ -121,6 +121,30 @@ static void a_probe_that_costs_packets_delays_the_next_one(void)
     CHECK_EQUAL(rate.costly, 0);
 }
 
+/* ---- near paths ------------------------------------------------------------------------------------------------ */
+
+/* The base after a probe of 1100 packets a second of which `arrived` did, and no round trip that shows a queue. */
+static double base_after_probe_on_a_near_path(double arrived)
+{
+    struct nb_rate_auto rate;
+    struct nb_rate_offer offer = {.phase = NB_RATE_UP, .burst = {11, 10}, .rate = 1100};
+    struct nb_rate_result result = window(1000, 0, arrived);
+    rate_begin_auto(&rate, (struct nb_burst){8, 20}, 90, 1e12, 7);
+    for (unsigned i = 1; i <= 20; i++)
+        nb_rate_auto.round_trip(&rate, 100, i * 100 * MS);
+    rate.state = NB_RATE_CRUISE;
+    rate.base = rate.base_arrives = 1000;
+    nb_rate_judge_probe(&rate, &offer, &result, 60 * SECOND);
+    return rate.base;
+}
+
+static void on_a_near_path_a_probe_that_arrives_in_part_raises_the_base_and_never_lowers_it(void)
+{
+    CHECK(base_after_probe_on_a_near_path(1050) > 1030);
+    CHECK(base_after_probe_on_a_near_path(1050) < 1050);
+    CHECK(base_after_probe_on_a_near_path(900) >= 1000); /* a busy host */
+}
+
 /* ---- long paths ------------------------------------------------------------------------------------------------ */
 
 /* A round trip of six seconds: what a probe wins is bounded by what trains show. */
@@ -147,6 +171,7 @@ int main(void)
     RUN(where_many_share_the_link_loss_in_a_probe_lowers_the_base);
     RUN(a_flow_alone_keeps_most_of_its_base_when_a_probe_costs_packets);
     RUN(a_probe_that_costs_packets_delays_the_next_one);
+    RUN(on_a_near_path_a_probe_that_arrives_in_part_raises_the_base_and_never_lowers_it);
     RUN(on_a_long_path_a_probe_goes_to_what_trains_show);
     return 0;
 }

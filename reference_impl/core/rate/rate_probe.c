@@ -154,7 +154,7 @@ void nb_rate_judge_probe(struct nb_rate_auto *rate, const struct nb_rate_offer *
     else if (arrived >= rate->base * (1 + NB_RATE_NEARLY_ALL * gain) &&
              result->arrival_rate >= rate->base_arrives * (1 + NB_RATE_PROBE_ARRIVED * gain))
         probe_passed(rate, gain);
-    else if (nb_rate_path_is_the_limit(rate))
+    else if (nb_rate_path_is_the_limit(rate) || NB_RATE_BELOW_CAPACITY * arrived > rate->base)
         probe_met_the_limit(rate, arrived);
 }
 
