@@ -118,6 +118,65 @@ static void a_short_path_that_carries_less_twice_is_at_its_limit_though_no_train
     CHECK(offer <= 1.1 * 1e6 / 120);
 }
 
+/* The path carries 833 packets a second. Some of the first buffer are lost and have to be requested, one after the
+ * other: on average so much less arrives than the row at the begin shows that the average confirms nothing. */
+static double offer_while_retransmissions_are_awaited(netblt_time round_trip_us)
+{
+    struct nb_rate_control rate;
+    rate_begin(&rate, NETBLT_RATE_AUTO, FIRST_PAIR, BUFFER, 1e12, 7);
+    nb_rate_control_round_trip(&rate, round_trip_us, 0);
+    netblt_time now = arrive(&rate, NB_RATE_FRESH, 30, 1200, SECOND);
+    double offer = 0;
+    for (uint16_t seq = 1; seq <= 2; seq++) { /* a first measurement may be an accident */
+        now = arrive(&rate, NB_RATE_REQUESTED, 8, 70 * MS, now);
+        offer = nb_pair_rate(nb_rate_control_offer(&rate, seq, now));
+    }
+    return offer;
+}
+
+static void rows_slower_than_the_offer_end_START_though_retransmissions_are_awaited(void)
+{
+    CHECK(offer_while_retransmissions_are_awaited(100 * MS) <= 1e6 / 1200);
+    CHECK(offer_while_retransmissions_are_awaited(100 * MS) >= 0.85 * 1e6 / 1200);
+    CHECK(offer_while_retransmissions_are_awaited(5 * MS) <= 1e6 / 1200);
+}
+
+/* Another flow has half of the link. Its packets are between our bursts, so our rows are as fast as the link. */
+static void less_than_an_offer_as_fast_as_the_rows_is_the_path_and_no_late_sender(void)
+{
+    struct nb_rate_control rate = begun();
+    arrive(&rate, NB_RATE_FRESH, 48, 120, SECOND);
+    netblt_time now = arrive(&rate, NB_RATE_FRESH, BUFFER - 48, 120, SECOND + 15 * MS);
+    double offer = nb_pair_rate(nb_rate_control_offer(&rate, 1, now));
+    CHECK(offer >= 0.85 * 1e6 / 120);
+    nb_rate_control_acked(&rate, 1);
+    for (uint16_t seq = 2; seq <= 3; seq++) { /* seen twice */
+        for (unsigned burst = 0; burst < 8; burst++, now += 8 * MS)
+            arrive(&rate, NB_RATE_FRESH, 32, 120, now); /* 4000 a second */
+        offer = nb_pair_rate(nb_rate_control_offer(&rate, seq, now));
+    }
+    CHECK(offer <= 1.1 * 4000);
+}
+
+/* The hosts are the limit there, and delay packets for a millisecond or two without a queue in the path. */
+static void on_a_near_path_START_goes_on_though_less_than_the_offer_arrives_twice(void)
+{
+    struct nb_rate_control rate;
+    rate_begin(&rate, NETBLT_RATE_AUTO, FIRST_PAIR, BUFFER, 1e12, 7);
+    nb_rate_control_round_trip(&rate, 100, 0);
+    netblt_time now = SECOND;
+    double offer = 0;
+    for (uint16_t seq = 1; seq <= 8; seq++) {
+        for (unsigned i = 0; i < 8; i++)
+            nb_rate_control_round_trip(&rate, 1800, now + i);
+        for (unsigned look = 0; look < 4 * BUFFER / 10; look++)
+            arrive(&rate, NB_RATE_FRESH, 10, 0, now += 1000); /* 10000 a second */
+        offer = nb_pair_rate(nb_rate_control_offer(&rate, seq, now));
+        nb_rate_control_acked(&rate, seq);
+    }
+    CHECK(offer >= 8 * 10000);
+}
+
 static void few_packets_make_no_rough_rate(void)
 {
     struct nb_rate_trains trains = {0};
@@ -228,6 +287,9 @@ int main(void)
     RUN(a_row_as_fast_as_the_offer_shows_little);
     RUN(a_packet_that_the_network_delays_makes_no_train_longer);
     RUN(a_short_path_that_carries_less_twice_is_at_its_limit_though_no_train_is_seen);
+    RUN(rows_slower_than_the_offer_end_START_though_retransmissions_are_awaited);
+    RUN(less_than_an_offer_as_fast_as_the_rows_is_the_path_and_no_late_sender);
+    RUN(on_a_near_path_START_goes_on_though_less_than_the_offer_arrives_twice);
     RUN(few_packets_make_no_rough_rate);
     RUN(when_most_of_the_buffer_had_to_be_requested_the_offer_is_what_arrives);
     RUN(more_is_requested_before_the_first_OK_when_the_pair_fits_the_path);

@@ -101,8 +101,9 @@ bool nb_rate_path_is_long(const struct nb_rate_auto *rate)
 bool nb_rate_sender_was_late(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
     double trains = nb_rate_trains_rough_rate(&rate->trains);
-    return trains >= rate->epochs.in_force.rate && result->lost <= NB_RATE_LOSS_MARGIN * result->packets &&
-           !nb_rate_path_is_near(rate) && !nb_rate_a_queue_stands(rate);
+    return NB_RATE_NEARLY_ALL * trains >= rate->epochs.in_force.rate &&
+           result->lost <= NB_RATE_LOSS_MARGIN * result->packets && !nb_rate_path_is_near(rate) &&
+           !nb_rate_a_queue_stands(rate);
 }
 
 double nb_rate_shown_on_long_path(const struct nb_rate_auto *rate, double from)

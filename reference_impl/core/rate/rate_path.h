@@ -35,8 +35,8 @@ bool nb_rate_path_is_near(const struct nb_rate_auto *rate);
 /* Whether the round trip is so long that an offer too fast would flood the path for seconds before either end knows.
  */
 bool nb_rate_path_is_long(const struct nb_rate_auto *rate);
-/* Packets in a row arrive faster than was offered, hardly any is lost, and there is no queue: where less arrives on
- * average, the sender began its bursts late. */
+/* Packets in a row arrive clearly faster than was offered, hardly any is lost, and there is no queue: where less
+ * arrives on average, the sender began its bursts late. */
 bool nb_rate_sender_was_late(const struct nb_rate_auto *rate, const struct nb_rate_result *result);
 /* There: NB_RATE_TRAIN_SHARE of what trains show, if they show no more than a careful start may be from the truth; else
  * 0. Packets a second. */

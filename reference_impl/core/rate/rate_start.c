@@ -28,11 +28,15 @@ static double first_trains(const struct nb_rate_auto *rate)
     return differs && !nb_rate_path_is_near(rate) ? shown : 0;
 }
 
-/* Two signs of the same limit: packets arrive as far apart in a row as on average, and farther than was offered. */
-static bool trains_confirm_less(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
+/* Packets in a row arrive farther apart than was offered: what the path carries by that. 0: they do not. On average
+ * even less arrives while retransmissions of the first buffer are awaited. Later, pauses of the sender may be within
+ * rows, and the average has to confirm them. */
+static double slower_trains(const struct nb_rate_auto *rate, const struct nb_rate_result *result)
 {
-    double shown = first_trains(rate);
-    return shown > 0 && shown < rate->epochs.in_force.rate && NB_RATE_NEARLY_ALL * shown < result->sent_rate;
+    double shown = first_trains(rate), offered = rate->epochs.in_force.rate;
+    bool first = offered <= nb_pair_rate(rate->negotiated);
+    bool sure = first || NB_RATE_NEARLY_ALL * shown < result->sent_rate;
+    return sure && shown < offered ? NB_RATE_TRAIN_SHARE * shown : 0;
 }
 
 /* The limit was met: the queue grows, or what arrives is less than what was offered. */
@@ -46,9 +50,10 @@ static bool start_met_the_limit(struct nb_rate_auto *rate, const struct nb_rate_
     }
     bool less = result->sent_rate < NB_RATE_NEARLY_ALL * offered && !nb_rate_sender_was_late(rate, result);
     bool again = less && rate->doubted;
-    bool confirmed = less && trains_confirm_less(rate, result);
-    if (queue || confirmed || (again && nb_rate_path_is_the_limit(rate))) {
-        nb_rate_set_base(rate, NB_RATE_BACK_OFF_SHARE * (result->sent_rate < offered ? result->sent_rate : offered),
+    double trains = less ? slower_trains(rate, result) : 0;
+    if (queue || trains > 0 || (again && !nb_rate_path_is_near(rate) && nb_rate_path_is_the_limit(rate))) {
+        double arrives = NB_RATE_BACK_OFF_SHARE * (result->sent_rate < offered ? result->sent_rate : offered);
+        nb_rate_set_base(rate, arrives > trains ? arrives : trains,
                          queue ? "start: a queue grows" : "start: less arrives than was offered");
         return true;
     }
