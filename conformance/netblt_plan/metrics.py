@@ -26,6 +26,8 @@ def steady(buffers: Sequence[Buffer], moment: str = "first_sent", first: int = 1
         return math.nan
     last = begun[-1]
     seconds: float = getattr(buffers[last], moment) - getattr(buffers[first], moment)
+    if seconds <= 0:  # all of them in one burst
+        return math.nan
     bits = 8 * sum(buffer.bytes for buffer in buffers[first:last])
     return bits / seconds
 

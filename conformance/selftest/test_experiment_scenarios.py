@@ -162,6 +162,10 @@ def test_steady_state_leaves_out_setup_and_the_last_buffer() -> None:
     assert steady(buffers) == pytest.approx(8 * 2 * 1000 / 2.0)  # buffers 1 and 2, from 3.0 to 5.0
 
 
+def test_buffers_that_all_begin_in_one_burst_have_no_steady_state() -> None:
+    assert math.isnan(steady([Buffer(1.0, 1.0, 1.0, 1.0, 1000) for _ in range(4)]))
+
+
 def test_capacity_knows_framing_cells_and_frames(tmp_path: Path) -> None:
     def of(line: str) -> float:
         text = GOOD.replace('rate = "10Mbit"\ndelay = "5ms"', line).replace('to = "b"', 'to = "b"\npacket_size = 1456')
