@@ -120,18 +120,9 @@ class PathLab(Lab):
                 self._ip(self.middle, f"link set {side} addrgenmode none up")
                 self._address(namespace, address)
                 run([sys.executable, Path(__file__).with_name("offload.py"), "eth0"], namespace=namespace)
-            argv: list[str | Path] = [
-                flakeway,
-                "--left",
-                "left",
-                "--right",
-                "right",
-                "--json",
-                *traffic,
-                *path.options(seed),
-            ]
-            self._argv = argv
-            self.relay = self._start(argv)
+            self._words: list[str | Path] = [flakeway, "--left", "left", "--right", "right", "--json", *traffic]
+            self._path, self._seed = path, seed
+            self.relay = self._start([*self._words, *path.options(seed)])
         except BaseException:
             self._stack.close()
             raise
@@ -175,11 +166,20 @@ class PathLab(Lab):
         for namespace, peer, address in ((self.a, self.b, B), (self.b, self.a, A)):
             self._ip(namespace, f"neighbour replace {address} lladdr {addresses[peer]} dev eth0 nud permanent")
 
+    def cut(self) -> None:
+        """From now on nothing passes; what was on its way is lost."""
+        self.relay.end()
+
+    def join(self, path: Line | None = None) -> None:
+        """After `cut`: the line is up again, as before or like `path`."""
+        self._path = path or self._path
+        self.relay = self._start([*self._words, *self._path.options(self._seed)])
+
     def interrupt(self, seconds: float) -> None:
         """Nothing passes for so long; what was on its way is lost."""
-        self.relay.end()
+        self.cut()
         time.sleep(seconds)
-        self.relay = self._start(self._argv)
+        self.join()
 
     def dropped_by_own_queue(self) -> tuple[int, int]:
         """Ends the relay: packets of host a that found the queue full, and all that it sent."""

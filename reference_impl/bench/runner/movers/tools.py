@@ -89,7 +89,7 @@ class Netblt(Mover):
     """This project's command, at its defaults."""
 
     key, title = "netblt", "netblt"
-    options = ("--encap", "udp", "--quiet")
+    options: tuple[str, ...] = ("--encap", "udp", "--quiet")
 
     def missing(self, build: Build) -> str | None:
         return None if build.netblt.exists() else "not built (tools/build)"

@@ -124,6 +124,8 @@ class Transfer:
     """One transfer to its end or to the limit, whatever happens on the way: a mover that fails is started again with
     the same commands."""
 
+    tries_max = TRIES_MAX
+
     def __init__(self, mover: Mover, stage: Stage, event: Event | None, limit_s: float) -> None:
         self._mover, self._stage, self._event = mover, stage, event
         self._before = self._resumed_at = stage.lab.wire_bytes()
@@ -156,7 +158,7 @@ class Transfer:
             if what == "moment":
                 self._act()
             elif what == "over" and (trouble := self.ends.failure()):
-                if self._tries == TRIES_MAX:
+                if self._tries == self.tries_max:
                     raise BenchError(f"{self._mover.title}: failed {self._tries} times: {trouble}")
                 self._tries += 1
                 self._restart()

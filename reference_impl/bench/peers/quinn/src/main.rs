@@ -2,7 +2,12 @@
 //! QUIC (quinn) from memory to memory; usage as tcp_memory:
 //!     quinn_memory recv PORT
 //!     quinn_memory send HOST PORT SECONDS [cubic|bbr]
+//! or from file to file:
+//!     quinn_memory recv-file PORT PATH
+//!     quinn_memory send-file HOST PORT PATH cubic|bbr
 //! One stream, AES-GCM as QUIC demands, windows so large that memory never limits it.
+use std::fs::File;
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -71,13 +76,18 @@ impl Meter {
     }
 }
 
+/// Longer than the outages of tools/bench --space: a connection outlives them.
+const IDLE_S: u64 = 600;
+const PROBE_S: u64 = 20;
+
 fn transport(congestion_control: Option<&str>) -> Result<Arc<TransportConfig>, Failure> {
     let mut config = TransportConfig::default();
     config
         .stream_receive_window(VarInt::from_u32(WINDOW_BYTES))
         .receive_window(VarInt::from_u32(WINDOW_BYTES))
         .send_window(u64::from(WINDOW_BYTES))
-        .max_idle_timeout(Some(Duration::from_secs(60).try_into()?));
+        .keep_alive_interval(Some(Duration::from_secs(PROBE_S)))
+        .max_idle_timeout(Some(Duration::from_secs(IDLE_S).try_into()?));
     match congestion_control {
         None | Some("cubic") => {}
         Some("bbr") => {
@@ -182,6 +192,44 @@ async fn send(to: SocketAddr, seconds: f64, congestion_control: Option<&str>) ->
     Ok(())
 }
 
+/// Ends when the whole stream has come and the sender has closed the connection.
+async fn receive_file(port: u16, path: &str) -> Result<(), Failure> {
+    let mut file = File::create(path)?;
+    let endpoint = Endpoint::server(server_config()?, SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)))?;
+    let connection = endpoint.accept().await.ok_or("the endpoint was closed")?.await?;
+    let mut stream = connection.accept_uni().await?;
+    while let Some(chunk) = stream.read_chunk(WRITE_BYTES, true).await? {
+        file.write_all(&chunk.bytes)?;
+    }
+    file.flush()?;
+    connection.closed().await;
+    Ok(())
+}
+
+/// Ends when the receiver has acknowledged the whole stream.
+async fn send_file(to: SocketAddr, path: &str, congestion_control: Option<&str>) -> Result<(), Failure> {
+    let mut file = File::open(path)?;
+    let mut endpoint = Endpoint::client(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)))?;
+    endpoint.set_default_client_config(client_config(congestion_control)?);
+    let connection = endpoint.connect(to, "bench")?.await?;
+    let mut stream = connection.open_uni().await?;
+    let mut piece = vec![0u8; WRITE_BYTES];
+    loop {
+        let length = file.read(&mut piece)?;
+        if length == 0 {
+            break;
+        }
+        stream.write_all(&piece[..length]).await?;
+    }
+    stream.finish()?;
+    if stream.stopped().await?.is_some() {
+        return Err("the receiver stopped before it had the whole file".into());
+    }
+    connection.close(VarInt::from_u32(0), b"");
+    endpoint.wait_idle().await;
+    Ok(())
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().collect();
@@ -194,6 +242,12 @@ async fn main() -> Result<(), Failure> {
         [_, "send", host, port, seconds, name] => {
             send(SocketAddr::new(host.parse()?, port.parse()?), seconds.parse()?, Some(name)).await
         }
-        _ => Err("usage: quinn_memory recv PORT | quinn_memory send HOST PORT SECONDS [cubic|bbr]".into()),
+        [_, "recv-file", port, path] => receive_file(port.parse()?, path).await,
+        [_, "send-file", host, port, path, name] => {
+            send_file(SocketAddr::new(host.parse()?, port.parse()?), path, Some(name)).await
+        }
+        _ => Err("usage: quinn_memory recv PORT | send HOST PORT SECONDS [cubic|bbr] | recv-file PORT PATH | \
+                  send-file HOST PORT PATH cubic|bbr"
+            .into()),
     }
 }
