@@ -90,19 +90,19 @@ static int add_restricted(scmp_filter_ctx filter, bool raw_ip)
          * the C library takes clone(). */
         {"clone", false, 1, {SCMP_A0(SCMP_CMP_MASKED_EQ, THREAD_FLAGS, THREAD_FLAGS)}},
         /* the terminal's width, names of interfaces in link-local addresses */
-        {"ioctl", false, 1, {SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ)}},
-        {"ioctl", false, 1, {SCMP_A1(SCMP_CMP_EQ, TCGETS)}},
-        {"ioctl", false, 1, {SCMP_A1(SCMP_CMP_EQ, SIOCGIFNAME)}},
-        {"ioctl", false, 1, {SCMP_A1(SCMP_CMP_EQ, SIOCGIFINDEX)}},
+        {"ioctl", false, 1, {SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ, 0)}},
+        {"ioctl", false, 1, {SCMP_A1(SCMP_CMP_EQ, TCGETS, 0)}},
+        {"ioctl", false, 1, {SCMP_A1(SCMP_CMP_EQ, SIOCGIFNAME, 0)}},
+        {"ioctl", false, 1, {SCMP_A1(SCMP_CMP_EQ, SIOCGIFINDEX, 0)}},
         /* UDP sockets look up routes, Unix ones names of interfaces */
-        {"socket", false, 2, {SCMP_A0(SCMP_CMP_EQ, AF_INET), DATAGRAMS}},
-        {"socket", false, 2, {SCMP_A0(SCMP_CMP_EQ, AF_INET6), DATAGRAMS}},
-        {"socket", false, 2, {SCMP_A0(SCMP_CMP_EQ, AF_UNIX), DATAGRAMS}},
+        {"socket", false, 2, {SCMP_A0(SCMP_CMP_EQ, AF_INET, 0), DATAGRAMS}},
+        {"socket", false, 2, {SCMP_A0(SCMP_CMP_EQ, AF_INET6, 0), DATAGRAMS}},
+        {"socket", false, 2, {SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0), DATAGRAMS}},
         /* the kernel lists claims on ports (io/claim_names.c), and neighbours for a packet socket (io/neighbour.c) */
-        {"socket", true, 2, {SCMP_A0(SCMP_CMP_EQ, AF_NETLINK), SCMP_A2(SCMP_CMP_EQ, NETLINK_SOCK_DIAG)}},
-        {"socket", true, 2, {SCMP_A0(SCMP_CMP_EQ, AF_NETLINK), SCMP_A2(SCMP_CMP_EQ, NETLINK_ROUTE)}},
+        {"socket", true, 2, {SCMP_A0(SCMP_CMP_EQ, AF_NETLINK, 0), SCMP_A2(SCMP_CMP_EQ, NETLINK_SOCK_DIAG, 0)}},
+        {"socket", true, 2, {SCMP_A0(SCMP_CMP_EQ, AF_NETLINK, 0), SCMP_A2(SCMP_CMP_EQ, NETLINK_ROUTE, 0)}},
         /* abort() signals the process itself */
-        {"tgkill", false, 1, {SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())}},
+        {"tgkill", false, 1, {SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0)}},
     };
     int error = 0;
     for (size_t i = 0; i < sizeof rules / sizeof *rules && error == 0; i++)
