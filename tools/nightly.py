@@ -183,6 +183,12 @@ def learned(given: argparse.Namespace) -> list[Command]:
     ]
 
 
+def selftest(_given: argparse.Namespace) -> list[Command]:
+    """Tests of the tools that take too long for tools/test, and the static analyzer of clang-tidy."""
+    tests = ["-q", "-p", "no:cacheprovider", "-m", "nightly", "-n", "2", str(ROOT / "conformance" / "selftest")]
+    return [[str(VENV / "pytest"), *tests], ["env", "NETBLT_ANALYZER=1", str(ROOT / "tools" / "test"), "tidy"]]
+
+
 def experiments(_given: argparse.Namespace) -> list[Command]:
     return [[str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "experiments.py")]]
 
@@ -235,6 +241,8 @@ JOBS = [
     Job("planted", "wrong cores that the fuzz targets must find, by corpus or search", 8 * HOUR_S, planted),
     Job("tests", "all C tests, the slow ones too", HOUR_S,
         lambda _: [["ctest", "--test-dir", str(BUILD), "--output-on-failure", "--timeout", "1800", "-j2"]]),
+    Job("selftest", "slow tests of the suite and its tools; the static analyzer of C code", HOUR_S, selftest,
+        keep_going=True),
     Job("dissector", "what lies in dissector/nightly", 3 * HOUR_S, dissector, keep_going=True),
     Job("upstream", "Wireshark with the dissector built in: its checkers, its tests, patches", 3 * HOUR_S,
         lambda _: [[str(ROOT / "dissector" / "upstream" / "prepare")]]),

@@ -9,8 +9,10 @@ import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from netblt_conformance.common import paths
@@ -72,6 +74,7 @@ class Command:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes ten seconds or more on a quiet machine")
+    config.addinivalue_line("markers", "nightly: what other tests show in less detail; tools/nightly runs it")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -119,19 +122,25 @@ def built_library(built_writer: None) -> Path:
     return library
 
 
-@pytest.fixture(scope="session")
-def whole_run(built_library: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """Every case on the reference in virtual time, once, whichever of pytest's workers asks first."""
-    del built_library
+Made = TypeVar("Made")
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Made]) -> Made:
+    """What `make` returns for a new folder, made by whichever of pytest's workers asks first and kept for all."""
     worker = "PYTEST_XDIST_WORKER" in os.environ
-    folder = tmp_path_factory.getbasetemp().parent if worker else tmp_path_factory.getbasetemp()
-    kept = folder / "whole_run.pickle"
-    with (folder / "whole_run.lock").open("w") as lock:
+    folder = factory.getbasetemp().parent if worker else factory.getbasetemp()
+    kept = folder / f"{name}.pickle"
+    with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not kept.is_file():
-            (folder / "whole_run").mkdir()
-            done = Command(folder / "whole_run")("run", "--no-sweep")
-            kept.write_bytes(pickle.dumps(done))
-        outcome = pickle.loads(kept.read_bytes())
-    assert isinstance(outcome, Outcome)
-    return outcome
+            (folder / name).mkdir()
+            kept.write_bytes(pickle.dumps(make(folder / name)))
+        made: Made = pickle.loads(kept.read_bytes())
+    return made
+
+
+@pytest.fixture(scope="session")
+def whole_run(built_library: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """Every case on the reference in virtual time."""
+    del built_library
+    return made_once(tmp_path_factory, "whole_run", lambda folder: Command(folder)("run", "--no-sweep"))

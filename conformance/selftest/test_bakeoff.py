@@ -32,8 +32,8 @@ from netblt_conformance.bakeoff.records import dumped, loaded
 from netblt_conformance.common import paths
 from netblt_conformance.common.model import ALL_ROLES, Encapsulation
 from netblt_conformance.common.verdicts import ExitCode, Verdict
-from selftest.conftest import Command
-from selftest.test_report_browser import DESKTOP, PHONE, Complaints, browser
+from selftest.conftest import Command, made_once
+from selftest.test_report_browser import DESKTOP, PHONE, Complaints, browser, opened
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -56,15 +56,7 @@ command = ["sh", "-c", "exit 127"]
 # ---- on real links ----
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("bakeoff")
-
-
-@pytest.fixture(scope="module")
-def played(wire_is_possible: None, folder: Path) -> dict[str, Any]:
-    """A program and a pipe program, over a clean and a lossy path."""
-    del wire_is_possible
+def play(folder: Path) -> dict[str, Any]:
     done = Command(folder)(
         "bakeoff",
         str(REFERENCE),
@@ -80,7 +72,14 @@ def played(wire_is_possible: None, folder: Path) -> dict[str, Any]:
     )
     document = json.loads((folder / "bakeoff.json").read_text(encoding="utf-8"))
     jsonschema.validate(document, SCHEMA)
-    return {"status": done.status, "output": done.output, **document}
+    return {"status": done.status, "output": done.output, "folder": folder, **document}
+
+
+@pytest.fixture(scope="module")
+def played(wire_is_possible: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A program and a pipe program, over a clean and a lossy path."""
+    del wire_is_possible
+    return made_once(tmp_path_factory, "bakeoff", play)
 
 
 def test_a_program_and_a_pipe_program_complete_every_meeting_and_violate_nothing(played: dict[str, Any]) -> None:
@@ -102,22 +101,18 @@ def test_what_was_lost_costs_bytes_on_the_line(played: dict[str, Any]) -> None:
     assert sum(cost["lossy"]) > sum(cost["clean"])
 
 
-def test_a_cell_of_the_page_opens_the_packets_of_its_meeting(
-    played: dict[str, Any], folder: Path, browser: Browser
-) -> None:
-    del played
+def test_a_cell_of_the_page_opens_the_packets_of_its_meeting(played: dict[str, Any], browser: Browser) -> None:
     for size in (DESKTOP, PHONE):
-        tab = browser.new_page(viewport=size)
-        complaints = Complaints()
-        complaints.watch(tab)
-        tab.goto((folder / "bakeoff.html").as_uri())
-        assert tab.locator(".meetings a.badge.pass").count() == 16
-        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        tab.locator(".meetings a.badge").first.click()
-        tab.wait_for_selector("#detail .ladder g.packet", timeout=60_000)
-        assert tab.locator("#detail").inner_text().count("null") == 0
+        with opened(browser, viewport=size) as tab:
+            complaints = Complaints()
+            complaints.watch(tab)
+            tab.goto((played["folder"] / "bakeoff.html").as_uri())
+            assert tab.locator(".meetings a.badge.pass").count() == 16
+            assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            tab.locator(".meetings a.badge").first.click()
+            tab.wait_for_selector("#detail .ladder g.packet")
+            assert tab.locator("#detail").inner_text().count("null") == 0
         assert complaints == []
-        tab.close()
 
 
 def test_a_program_that_calls_itself_unsupported_while_it_runs_is_an_error(

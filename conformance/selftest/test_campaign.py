@@ -138,6 +138,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> P
     return folder / "undisturbed"
 
 
+@pytest.mark.nightly
 def test_a_killed_worker_changes_no_result(finished: Path) -> None:
     """Two workers, of which one is killed while it runs units."""
     found, kills = disturb.kill_workers(PLAN, finished.parent)

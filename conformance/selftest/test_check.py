@@ -92,7 +92,7 @@ def of_every_kind() -> list[Path]:
     return chosen
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_what_is_expected_of_a_capture_is_what_check_reports(command: Command) -> None:
     """Violations expected are there, at their frame and by their end; a file is a FAIL when it holds any."""
     paths_ = of_every_kind()

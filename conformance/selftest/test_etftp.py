@@ -159,7 +159,7 @@ def test_over_real_packets_the_adapter_must_say_that_it_speaks_etftp(command: Co
     assert command("run", "--profile", "etftp", "--adapter", str(other)).status == 2
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.usefixtures("wire_is_possible")
 def test_a_program_that_speaks_etftp_passes_over_udp(command: Command) -> None:
     roles = [word for role in ("active-sender", "passive-sender") for word in ("--role", role)]

@@ -431,7 +431,7 @@ def test_what_was_missed_is_named_by_requirement() -> None:
     ]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_mutants_are_killed_and_variants_accepted(command: Command, built_library: Path) -> None:
     del built_library
     done = command("generate", "--count", "20", "--mutants", "only-new-messages", "foreign-response-silent")

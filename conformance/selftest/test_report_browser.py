@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from netblt_conformance.common.verdicts import Result, Verdict
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 ROWS, FAILURES = 40, 30
+PATIENCE_MS = 300_000  # for a busy machine: what does not come in this time does not come
 
 
 def chromium() -> str:
@@ -41,11 +43,22 @@ def browser() -> Iterator[Browser]:
     program = chromium()
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; run tools/setup")
     # Its sandbox does not work for root.
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    arguments = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with playwright.sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=program, args=arguments)
         yield started
         started.close()
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, **options: Any) -> Iterator[Tab]:
+    """A tab of its own, on a desktop where the options name nothing else."""
+    context = browser.new_context(**{"viewport": DESKTOP, **options})
+    context.set_default_timeout(PATIENCE_MS)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +84,10 @@ def complaints() -> Complaints:
 @pytest.fixture
 def tab(browser: Browser, report: Path, complaints: Complaints) -> Iterator[Tab]:
     """The page as it opens. At the end the console must be empty."""
-    context = browser.new_context(viewport=DESKTOP, color_scheme="light")
-    context.set_default_timeout(60_000)
-    found = context.new_page()
-    complaints.watch(found)
-    found.goto(report.as_uri())
-    yield found
-    context.close()
+    with opened(browser, color_scheme="light") as found:
+        complaints.watch(found)
+        found.goto(report.as_uri())
+        yield found
     assert complaints == []
 
 
@@ -240,16 +250,13 @@ def test_the_detail_view_says_everything_that_a_reader_needs(tab: Tab) -> None:
 
 
 def test_the_command_can_be_copied(browser: Browser, report: Path) -> None:
-    context = browser.new_context(viewport=DESKTOP)
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    tab = context.new_page()
-    tab.goto(report.as_uri())
-    open_first(tab)
-    line = tab.locator(".copyable").first
-    line.locator("button").click()
-    line.locator("button", has_text="copied").wait_for()
-    assert tab.evaluate("navigator.clipboard.readText()") == line.locator("code").inner_text()
-    context.close()
+    with opened(browser, permissions=["clipboard-read", "clipboard-write"]) as tab:
+        tab.goto(report.as_uri())
+        open_first(tab)
+        line = tab.locator(".copyable").first
+        line.locator("button").click()
+        line.locator("button", has_text="copied").wait_for()
+        assert tab.evaluate("navigator.clipboard.readText()") == line.locator("code").inner_text()
 
 
 def test_the_search_finds_words_of_the_reason_and_of_titles(tab: Tab) -> None:
@@ -266,11 +273,10 @@ def test_the_search_finds_words_of_the_reason_and_of_titles(tab: Tab) -> None:
 def test_an_address_opens_the_same_result_in_another_tab(tab: Tab, browser: Browser) -> None:
     tab.locator("#list .result").nth(4).click()
     tab.wait_for_selector("#detail .top")
-    other = browser.new_page(viewport=DESKTOP)
-    other.goto(tab.url)
-    other.wait_for_selector("#detail .top")
-    assert other.locator("#detail .top").inner_text() == tab.locator("#detail .top").inner_text()
-    other.close()
+    with opened(browser) as other:
+        other.goto(tab.url)
+        other.wait_for_selector("#detail .top")
+        assert other.locator("#detail .top").inner_text() == tab.locator("#detail .top").inner_text()
 
 
 def test_the_keyboard_goes_through_the_results_and_back(tab: Tab) -> None:
@@ -316,22 +322,20 @@ def test_dark_follows_the_system_and_the_switch_overrules_it(tab: Tab) -> None:
 
 
 def test_a_phone_shows_verdicts_and_packets_without_scrolling_sideways(browser: Browser, report: Path) -> None:
-    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True, device_scale_factor=2)
-    tab = context.new_page()
-    tab.goto(report.as_uri())
-    width = "document.documentElement.scrollWidth"
-    assert tab.evaluate(width) == PHONE["width"]
-    tab.locator("#list .result").first.tap()
-    tab.wait_for_selector("#detail .ladder g.packet")
-    assert tab.evaluate(width) == PHONE["width"]
-    ladder = tab.locator(".ladder").bounding_box()
-    assert ladder is not None
-    assert ladder["width"] > 0.85 * PHONE["width"]
-    size = tab.locator(".ladder .label").first.evaluate("e => parseFloat(getComputedStyle(e).fontSize)")
-    assert size >= 10
-    tab.locator(".ladder g.packet.deciding .label").tap()
-    assert selected_label(tab)
-    context.close()
+    with opened(browser, viewport=PHONE, has_touch=True, is_mobile=True, device_scale_factor=2) as tab:
+        tab.goto(report.as_uri())
+        width = "document.documentElement.scrollWidth"
+        assert tab.evaluate(width) == PHONE["width"]
+        tab.locator("#list .result").first.tap()
+        tab.wait_for_selector("#detail .ladder g.packet")
+        assert tab.evaluate(width) == PHONE["width"]
+        ladder = tab.locator(".ladder").bounding_box()
+        assert ladder is not None
+        assert ladder["width"] > 0.85 * PHONE["width"]
+        size = tab.locator(".ladder .label").first.evaluate("e => parseFloat(getComputedStyle(e).fontSize)")
+        assert size >= 10
+        tab.locator(".ladder g.packet.deciding .label").tap()
+        assert selected_label(tab)
 
 
 def test_names_and_reasons_from_outside_are_text(tab: Tab) -> None:
@@ -358,21 +362,20 @@ def test_a_result_without_packets_says_why(tab: Tab) -> None:
 def test_the_page_of_an_experiment_draws_charts_that_zoom(browser: Browser, tmp_path: Path) -> None:
     assert cli.main(["run", "sharing", "--report", str(tmp_path)]) == 0
     complaints = Complaints()
-    tab = browser.new_page(viewport=DESKTOP)
-    complaints.watch(tab)
-    tab.goto((tmp_path / "index.html").as_uri())
-    titles = tab.locator("figcaption").all_inner_texts()
-    assert tab.locator("figure canvas").count() == len(titles) == 11
-    assert any("Runs compared: throughput" in title for title in titles)
-    assert tab.locator("th").first.get_attribute("title")
-    picture = "document.querySelector('figure canvas').toDataURL()"
-    before = tab.evaluate(picture)
-    tab.locator("figure .u-over").first.hover()
-    tab.mouse.wheel(0, -300)
-    tab.wait_for_timeout(50)
-    assert tab.evaluate(picture) != before
-    tab.set_viewport_size(PHONE)
-    tab.reload()
-    assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+    with opened(browser) as tab:
+        complaints.watch(tab)
+        tab.goto((tmp_path / "index.html").as_uri())
+        titles = tab.locator("figcaption").all_inner_texts()
+        assert tab.locator("figure canvas").count() == len(titles) == 11
+        assert any("Runs compared: throughput" in title for title in titles)
+        assert tab.locator("th").first.get_attribute("title")
+        picture = "document.querySelector('figure canvas').toDataURL()"
+        before = tab.evaluate(picture)
+        tab.locator("figure .u-over").first.hover()
+        tab.mouse.wheel(0, -300)
+        tab.wait_for_timeout(50)
+        assert tab.evaluate(picture) != before
+        tab.set_viewport_size(PHONE)
+        tab.reload()
+        assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     assert complaints == []
-    tab.close()

@@ -30,7 +30,7 @@ def bytes_of(done: Outcome) -> dict[str, bytes]:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("built_library")
-@pytest.mark.parametrize("link", ["sim", "pipe"])
+@pytest.mark.parametrize("link", ["sim", pytest.param("pipe", marks=pytest.mark.nightly)])
 def test_the_same_seed_gives_the_same_bytes_whatever_the_jobs(command: Command, link: str) -> None:
     words = ("run", "--link", link, "--no-dissector", "--role", "passive-receiver", "--select", *MORE[link])
     one, other = (bytes_of(command(*words, "--seed", "7", "--jobs", jobs)) for jobs in ("1", "3"))

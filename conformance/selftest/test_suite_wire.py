@@ -70,7 +70,7 @@ def all_passed(done: Outcome) -> bool:
     )
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_program_passes_with_real_packets(command: Command) -> None:
     done = command("run", "--link", "wire", "--select", FEW)
     assert done.status == 0, done.output + done.errors
@@ -161,7 +161,7 @@ def test_a_known_failure_passes_and_an_unexpected_pass_fails(
     assert words in " ".join(done.output.split())
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("encapsulation", ["ip", "udp"])
 def test_the_wire_carries_netblt_in_ip_and_in_udp(command: Command, tmp_path: Path, encapsulation: str) -> None:
     text = (paths.adapters() / "reference.toml").read_text(encoding="utf-8")

@@ -199,7 +199,7 @@ def test_a_crash_under_a_fault_is_the_verdict_of_that_schedule_which_can_be_repl
     assert schedule_file.load(tmp_path / "small.toml").rules == file.rules
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_rule_that_only_the_dissector_sees_broken_fails_the_sweep(
     command: Command, tmp_path: Path, built_library: Path
 ) -> None:
