@@ -93,7 +93,8 @@ def test_done_is_a_bare_header(t: Case) -> None:
 def test_the_client_string_is_terminated_and_filled(t: Case) -> None:
     # A passive end may keep its RESPONSE from being longer than the OPEN: so there is room for its string.
     peer = t.peer(1024, own={"client_string": "r" * 32}, iut={"client_string": t.variant})
-    peer.connect()
+    with t.preamble():
+        peer.connect()
     opening = (peer.opens or peer.responses)[0]
     field = opening.packet.string
     if not field:
