@@ -12,7 +12,7 @@ import json
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,6 +43,9 @@ OPTION = re.compile(r"--?[a-zA-Z][\w-]*")
 OPERATORS = "();<>|&"
 FENCE = re.compile(r"^```(\w*)$")
 INDENT = "    "
+NEWLINE = "\n"
+CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,22 @@ def shown_in(block: Block) -> Iterator[Shown]:
                 yield Shown(f"{block.file}:{number}", (name, *words[1:]), SYNOPSIS.search(line) is not None)
 
 
+def shown_in_text(document: Path) -> Iterator[Shown]:
+    """Commands with options, between backticks in the text of a document. Most leave out what is clear from the text:
+    they are read as synopses."""
+    name, text = document.relative_to(REPOSITORY).as_posix(), document.read_text(encoding="utf-8")
+    outside = "\n".join("" if line.startswith(INDENT) else line for line in CODE.sub(_blank, text).split("\n"))
+    for span in SPAN.finditer(outside):
+        place = f"{name}:{outside.count(NEWLINE, 0, span.start()) + 1}"
+        for shown in shown_in(Block(name, 0, "text", (span[1].replace("\n", " "),))):
+            if any(options_of(shown.words[1:])):
+                yield Shown(place, shown.words, True)
+
+
+def _blank(code: re.Match[str]) -> str:
+    return NEWLINE * code[0].count(NEWLINE)
+
+
 @cache
 def description(program: str) -> Json:
     """The options of a program, in the form of tools/completion."""
@@ -171,14 +190,14 @@ def mistakes(shown: Shown) -> Iterator[str]:
         return
     about = description(program)
     known, rest = about["options"], words
-    if about["commands"] and words and not words[0].startswith("-"):
+    if about["commands"] and words and re.match("[a-z]", words[0]):
         found = [command for command in about["commands"] if command["name"] == words[0]]
         if not found and words[0] != "experiment":
             yield f"{program} has no command '{words[0]}'"
             return
         known, rest = [option for command in found for option in command["options"]], words[1:]
-    elif program == "netblt-plan":  # options without a command belong to `plan`
-        known = about["commands"][0]["options"]
+    elif about["commands"]:  # the command is clear from the text, or COMMAND
+        known = known + [option for command in about["commands"] for option in command["options"]]
     names = {name for option in known for name in option["names"]} | {"--help", "-h", "--version"}
     for option in options_of(rest):
         if option not in names:
@@ -186,7 +205,7 @@ def mistakes(shown: Shown) -> Iterator[str]:
             yield f"{command} has no option {option}"
 
 
-def options_of(words: list[str]) -> Iterator[str]:
+def options_of(words: Sequence[str]) -> Iterator[str]:
     """The options among the words of a command or of its synopsis."""
     for word in words:
         if word == "--":
@@ -224,5 +243,5 @@ def _script_mistakes(script: str, words: list[str]) -> Iterator[str]:
         yield f"there is no {script}"
     elif READERS.get(script) != ():
         for option in options_of(words):
-            if option not in script_options(script):
+            if option not in script_options(script) | {"--help"}:
                 yield f"{script} has no option {option}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from selftest import documented_commands as documented
-from selftest.documented_commands import DOCUMENTS, Block, Shown, blocks, mistakes, shown_in
+from selftest.documented_commands import DOCUMENTS, Block, Shown, blocks, mistakes, shown_in, shown_in_text
 
 EXECUTED, ADAPTED, OUTPUT = "sh", "console", "text"
 KINDS = {EXECUTED, ADAPTED, OUTPUT, "toml", "python", "c", "json", "unmarked", "indented"}
@@ -18,6 +18,12 @@ def test_each_command_of_a_document_is_one_that_the_program_takes() -> None:
     commands = [shown for block in ALL if block.kind in (EXECUTED, ADAPTED) for shown in shown_in(block)]
     assert len(commands) > 100
     assert {shown.words[0] for shown in commands} >= set(documented.PROGRAMS)
+    assert [f"{shown.place}: {mistake}" for shown in commands for mistake in mistakes(shown)] == []
+
+
+def test_each_option_of_a_command_in_the_text_of_a_document_is_one_that_the_program_has() -> None:
+    commands = [shown for document in DOCUMENTS for shown in shown_in_text(document)]
+    assert len(commands) > 50
     assert [f"{shown.place}: {mistake}" for shown in commands for mistake in mistakes(shown)] == []
 
 
@@ -50,6 +56,7 @@ def refused(line: str) -> list[str]:
         ("netblt-plan --rate 20M --rtt 5ms --size 1M --rrt 5ms", "unrecognized arguments: --rrt 5ms"),
         ("flakeway --left a --right b --los 2%", "flakeway has no option --los"),
         ("tools/bench --movers --no-such", "tools/bench has no option --no-such"),
+        ("netblt --no-such [FILE]", "netblt has no option --no-such"),
         ("tools/package-all", "there is no tools/package-all"),
         ("A=1 .venv/bin/netblt-conformance list --no-such | head", "unrecognized arguments: --no-such"),
     ],
