@@ -109,9 +109,11 @@ class Numbers:
         return bytes([self._left.pop(0)]) + bytes(99) if self._left else None
 
 
-def drive(phases: tuple[Phase, ...], count: int, until_s: float, line: Line = LINE) -> tuple[Numbers, VirtualLine]:
+def drive(
+    phases: tuple[Phase, ...], count: int, until_s: float, line: Line = LINE, back: int = 0
+) -> tuple[Numbers, VirtualLine]:
     clock = Clock()
-    ends = Numbers(count, clock), Numbers(0, clock)
+    ends = Numbers(count, clock), Numbers(back, clock)
     virtual = VirtualLine(path(1, phases, line), ends, clock, 50, 1)
     while clock.now_s < until_s:
         virtual.step()
@@ -125,6 +127,11 @@ class TestVirtualLine:
         end, virtual = drive(steady(LINE), 3, 10)
         assert end.arrived == {0: pytest.approx(2.1), 1: pytest.approx(2.2), 2: pytest.approx(2.3)}
         assert virtual.wire_bytes == 3 * 150
+
+    def test_what_arrives_meanwhile_makes_no_packet_earlier(self) -> None:
+        line = replace(LINE, round_trip_ms=4010)
+        end, _ = drive(steady(line), 30, 10, line, back=5)
+        assert list(end.arrived.values()) == [pytest.approx(2.105 + number * 0.1) for number in range(30)]
 
     def test_what_is_sent_while_the_line_is_down_is_lost(self) -> None:
         end, _ = drive(outage(LINE, 0.15, 0.2), 6, 10)

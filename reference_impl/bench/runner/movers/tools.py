@@ -57,6 +57,7 @@ class Mover(ABC):
     receiver_ends = True  # the receiving program ends by itself; others serve on
     receiver_first = True
     encrypts_by_design = False
+    traffic: tuple[str, ...] = ("--all-ip",)  # what flakeway has to treat as this program's packets
 
     @abstractmethod
     def missing(self, build: Build) -> str | None:

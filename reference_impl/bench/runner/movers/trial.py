@@ -59,7 +59,7 @@ def staged(build: Build, mover: Mover, workload: Workload, line: Line, seed: int
         target, scratch = folder / "target", folder / "scratch"
         target.mkdir()
         scratch.mkdir()
-        with PathLab(build.flakeway, line, seed, ["--all-ip"]) as lab:
+        with PathLab(build.flakeway, line, seed, [*mover.traffic]) as lab:
             lab.keep_neighbours()
             stage = Stage(build, lab, line, workload, target, scratch)
             mover.prepare(stage)

@@ -52,7 +52,7 @@ class TcpFile(Mover):
         self._congestion = congestion
 
     def missing(self, build: Build) -> str | None:
-        return tcp(self._congestion).missing(build) if self._congestion == "bbr" else None
+        return tcp(self._congestion).missing(build)
 
     def receiver(self, stage: Stage) -> Program:
         program = stage.start([sys.executable, str(TCP_FILE), "recv", B, str(PORT), str(stage.copy)], sends=False)
@@ -65,7 +65,10 @@ class TcpFile(Mover):
 
 
 class QuicFile(Mover):
-    """One stream of quinn (peers/quinn)."""
+    """One stream of quinn (peers/quinn). It sends several packets as one segmented one, which flakeway divides for the
+    port that it is told."""
+
+    traffic = ("--all-ip", "--udp-port", str(PORT))
 
     def __init__(self, congestion: str) -> None:
         self.key, self.title = f"quic-{congestion}", f"QUIC quinn {congestion}"
