@@ -9,7 +9,6 @@ Both ends exit with 0 when the receiver has the whole file and the sender knows 
 
 from __future__ import annotations
 
-import shutil
 import socket
 import sys
 from pathlib import Path
@@ -21,9 +20,9 @@ HAVE_ALL = b"!"
 def receive(address: str, port: int, path: Path) -> None:
     with socket.create_server((address, port)) as listener:
         connection, _ = listener.accept()
-    with connection, path.open("wb") as file, connection.makefile("rb") as source:
-        shutil.copyfileobj(source, file, COPY_BYTES)
-        file.flush()
+    with connection, path.open("wb", buffering=0) as file:
+        while piece := connection.recv(COPY_BYTES):
+            file.write(piece)
         connection.sendall(HAVE_ALL)
 
 
