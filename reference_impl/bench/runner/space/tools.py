@@ -65,8 +65,8 @@ class TcpFile(Mover):
 
 
 class QuicFile(Mover):
-    """One stream of quinn (peers/quinn). It sends several packets as one segmented one, which flakeway divides for the
-    port that it is told."""
+    """One stream of quinn (peers/quinn). It sends several packets as one segmented one, which flakeway divides if
+    their port is that of --udp-port."""
 
     traffic = ("--all-ip", "--udp-port", str(PORT))
 
