@@ -326,8 +326,8 @@ class Sender(Endpoint):
     def start_buffers(self):
         for number in sorted(self.parked) if self.base is not None and not self.quit_wanted else []:
             index = number - self.base
-            lower = set(range(self.base, number))
-            if not lower <= self.started or len(self.started - self.confirmed) >= self.agreed["max_buffers"]:
+            lower = sum(self.base <= other < number for other in self.started)
+            if lower < index or len(self.started - self.confirmed) >= self.agreed["max_buffers"]:
                 break
             if index >= self.p["stall_from"] and self.now < self.p["stall_until"]:
                 self.timers["supply"] = self.p["stall_until"]

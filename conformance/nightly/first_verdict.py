@@ -36,7 +36,8 @@ def timed(word: str, repository: Path, environment: dict[str, str]) -> float:
     step = ["sh", "netblt-ci.sh", word]
     done = subprocess.run(step, cwd=repository, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        print(f"netblt-ci.sh {word}: exit status {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        shown = [line for line in done.stdout.splitlines() if not line.startswith(("N/A", "PASS", "WARN", "  "))]
+        print(f"netblt-ci.sh {word}: exit status {done.returncode}", *shown, done.stderr[-3000:], sep="\n")
         sys.exit(2)
     took_s, now = time.monotonic() - began_s, os.times()
     processor_s = now.children_user + now.children_system - used.children_user - used.children_system

@@ -21,7 +21,7 @@ COMMANDS = {
     "netblt": ("send", "recv", "listen", "perf"),
     "netblt-conformance": (
         *("run", "doctor", "check", "watch", "list", "coverage", "explain", "replay", "shrink", "experiment"),
-        *("experiment fit", "experiment compare", "mutants", "campaign", "query"),
+        *("experiment fit", "experiment compare", "mutants", "campaign", "query", "skeleton"),
     ),
     "flakeway": (),
 }
