@@ -86,10 +86,15 @@ ENUMERATIONS = {
 }
 
 
+@pytest.fixture(scope="module")
+def values(reader: Reader) -> list[list[str]]:
+    """The names of numbers that tshark lists, of all fields."""
+    return [line.split("\t") for line in reader.run("tshark", "-G", "values").stdout.splitlines()]
+
+
 @pytest.mark.parametrize("field", sorted(ENUMERATIONS))
-def test_an_enumeration_is_a_number_with_names(reader: Reader, field: str) -> None:
-    lines = [line.split("\t") for line in reader.run("tshark", "-G", "values").stdout.splitlines()]
-    assert [line[3] for line in lines if line[:2] == ["V", field]] == ENUMERATIONS[field]
+def test_an_enumeration_is_a_number_with_names(reader: Reader, values: list[list[str]], field: str) -> None:
+    assert [line[3] for line in values if line[:2] == ["V", field]] == ENUMERATIONS[field]
     assert reader.field_types()[field] == "FT_UINT8"
 
 

@@ -72,9 +72,9 @@ def at_rest(reader: Reader) -> int:
         (hostile.one_buffer, 12_500, 1),
         (hostile.random_messages, 2_000, 1),
         (hostile.random_lists, 1_000, 1),
-        (hostile.connections, 10_000, 10_000),
-        (hostile.broken_openings, 10_000, 10_000),
-        (hostile.reopened, 10_000, 5_000),
+        (hostile.connections, 4_000, 4_000),
+        (hostile.broken_openings, 4_000, 4_000),
+        (hostile.reopened, 4_000, 2_000),
         (hostile.damaged, 10_000, 1),
     ],
 )
