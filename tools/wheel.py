@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Builds a wheel of netblt-conformance that needs no compiler: the Python packages, the compiled simulator for this
-Python, and what they read, in netblt_conformance/installed. Usage: tools/wheel.py FOLDER (after tools/build)."""
+Python, and what they read, in netblt_conformance/installed. Usage, after tools/build:
+
+    tools/wheel.py FOLDER           the wheel
+    tools/wheel.py --tree FOLDER    its source tree, not packed; the Debian package is made of it"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ READ = (
     "conformance/scenarios",
     "conformance/schemas",
     "conformance/dialects",
+    "conformance/learned",
     "conformance/mutants",
     "conformance/variants",
     "conformance/flakeway",
@@ -53,8 +57,9 @@ setup(distclass=Compiled)
 
 def tracked(folder: str) -> list[Path]:
     """The files of the repository there; of a tree that was copied without git, all."""
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z", "--", folder], capture_output=True, text=True)
-    if listed.returncode == 0:
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--", folder]
+    listed = subprocess.run(command, capture_output=True, text=True) if shutil.which("git") else None
+    if listed and listed.returncode == 0:
         return [ROOT / name for name in listed.stdout.split("\0") if name]
     return [file for file in (ROOT / folder).rglob("*") if file.is_file() and "__pycache__" not in file.parts]
 
@@ -88,14 +93,19 @@ def stage(tree: Path) -> None:
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
-        print("usage: tools/wheel.py FOLDER", file=sys.stderr)
+    words = sys.argv[1:]
+    only_tree = words[:1] == ["--tree"]
+    if len(words) != 1 + only_tree or words[-1].startswith("-"):
+        print("usage: tools/wheel.py [--tree] FOLDER", file=sys.stderr)
         return 2
-    folder = Path(sys.argv[1]).resolve()
+    folder = Path(words[-1]).resolve()
     missing = [name for name in BUILT if not (paths.build() / "lib" / name).is_file()]
     if missing:
         print(f"error: {paths.build() / 'lib' / missing[0]} is missing; run tools/build", file=sys.stderr)
         return 2
+    if only_tree:
+        stage(folder)
+        return 0
     dated = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"], capture_output=True, text=True)
     when = dated.stdout.strip()
     with tempfile.TemporaryDirectory(prefix="netblt-wheel-") as made:
