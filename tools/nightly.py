@@ -132,6 +132,18 @@ def ci_templates(_given: argparse.Namespace) -> list[Command]:
     return [tests, [str(VENV / "python"), str(folder / "first_verdict.py")]]
 
 
+def packages(given: argparse.Namespace) -> list[Command]:
+    """For each release: built twice, the same bits; installed, tested and removed in a root of it."""
+    tools, made = ROOT / "tools", []
+    for suite in ("bookworm", "trixie"):
+        output = str(given.report / f"packages-{suite}")
+        made += [
+            [str(tools / "package"), "deb", "--suite", suite, "--output", output, "--twice"],
+            [str(tools / "package-test"), output, suite],
+        ]
+    return [*made, [str(tools / "container-steps"), str(given.report / "packages-trixie")]]
+
+
 def two_captures(given: argparse.Namespace) -> list[Command]:
     program = ROOT / "conformance" / "nightly" / "two_captures.py"
     return [[str(VENV / "python"), str(program), "1000", "--seed", str(given.first_seed)]]
@@ -259,6 +271,8 @@ JOBS = [
         skeletons),
     Job("ci-templates", "the steps of the CI templates with the wheel, and the time to the first verdict", HOUR_S,
         ci_templates, keep_going=True),
+    Job("packages", "Debian packages for two releases: equal builds, tested and removed in fresh roots; the container",
+        3 * HOUR_S, packages),
     Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",
         2 * HOUR_S, broken_programs),
     Job("generated", "generated peers, with and without illegal moves, for an hour and against every legal variant",
