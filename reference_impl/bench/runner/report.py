@@ -7,12 +7,14 @@ import datetime
 import os
 import platform
 import shlex
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .processes import BenchError
 
+LINE_LENGTH = 100  # of documents
 BEGIN, END = "<!-- made by tools/bench: begin -->", "<!-- made by tools/bench: end -->"
 
 
@@ -67,7 +69,9 @@ def markdown(tables: list[Table], command: list[str]) -> str:
         if not table.rows:
             continue
         lines += ["", f"**{table.title}**", "", *_lines(table.columns, table.rows)]
-        lines += [""] * bool(table.notes) + [f"* {note}" for note in table.notes]
+        lines += [""] * bool(table.notes)
+        for note in table.notes:
+            lines += textwrap.wrap(f"* {note}", LINE_LENGTH, subsequent_indent="  ", break_on_hyphens=False)
     checks = [check for table in tables for check in table.checks]
     if checks:
         rows = [[c.what, f"{c.value:.3f}", c.bound, "met" if c.met else "MISSED"] for c in checks]
