@@ -104,6 +104,10 @@ BAD_MANIFESTS = {
     "an unknown kind": (first_step([TOP, replace(GOOD, kind=4)]), ""),
     "a size beyond all": (first_step([TOP, replace(GOOD, size=1 << 63)]), ""),
     "a hole outside": (first_step([TOP, replace(GOOD, holes=((7, 1),))]), ""),
+    "2 TiB of holes": (
+        first_step([TOP, replace(GOOD, size=(1 << 41) + len(GOOD.data), holes=((0, 1 << 25),))]),
+        "holes",
+    ),
     "a hole without end": (first_step([TOP, replace(GOOD, holes=((0, (1 << 64) - 1),))]), ""),
 }
 

@@ -55,9 +55,10 @@ typedef struct served {
     char *real_name; /* receiving: where the data go (tree_real_name()) */
 
     /* Of a tree transfer. */
-    tree_store *store;   /* TASK_STORE */
-    list_claim claim;    /* memory for the lists of the store, or for the inbox */
-    uint64_t entries;    /* of the manifest, as far as they were checked */
+    tree_store *store; /* TASK_STORE */
+    list_claim claim;  /* memory for the lists of the store, or for the inbox */
+    uint64_t entries;  /* these two: of the manifest, as far as it was checked */
+    uint64_t hole_pieces;
     held_inbox inbox;    /* TASK_TAKE_HELD */
     lookup *looking;     /* TASK_SEND, TASK_SEND_HELD: what makes the source */
     bool was_waited_for; /* see serve_find_ended() */
@@ -72,6 +73,7 @@ typedef struct served {
     bool gave_way;           /* its place went to another peer */
     bool holds[SCOPES];      /* counts against the limits */
     uint64_t promised_bytes; /* that its buffers may take */
+    uint64_t beside_bytes;   /* and of a validated peer, what is read ahead of them or is being written */
     uint64_t first_bytes;    /* that they may take before the peer is validated */
     uint64_t progress;       /* see serve_places.c */
     netblt_time progress_at; /* when it last grew, as far as is known */

@@ -98,6 +98,8 @@ void served_take_memory(served *one, netblt_params *limits)
     parameters_limit_memory(memory_left(server), limits);
     one->first_bytes = limits->buffer_size;
     one->promised_bytes = (uint64_t)limits->buffer_size * limits->max_buffers;
+    one->beside_bytes = one->work.role == NETBLT_SENDER ? source_ahead_bytes(limits->buffer_size)
+                                                        : sink_beside_bytes(limits->buffer_size);
     server->unvalidated_first_bytes += one->first_bytes;
     server->unvalidated_promised_bytes += one->promised_bytes;
 }
@@ -105,7 +107,7 @@ void served_take_memory(served *one, netblt_params *limits)
 bool served_memory_fits(const served *one)
 {
     return one->promised_bytes <= MEMORY_LEAST_BYTES ||
-           one->server->promised_bytes + one->promised_bytes <= VALIDATED_MAX_BYTES;
+           one->server->promised_bytes + one->promised_bytes + one->beside_bytes <= VALIDATED_MAX_BYTES;
 }
 
 void served_keep_memory(served *one)
@@ -113,14 +115,14 @@ void served_keep_memory(served *one)
     serve *server = one->server;
     server->unvalidated_first_bytes -= one->first_bytes;
     server->unvalidated_promised_bytes -= one->promised_bytes;
-    server->promised_bytes += one->promised_bytes;
+    server->promised_bytes += one->promised_bytes + one->beside_bytes;
 }
 
 void served_give_memory_back(served *one)
 {
     serve *server = one->server;
     if (one->validated) {
-        server->promised_bytes -= one->promised_bytes;
+        server->promised_bytes -= one->promised_bytes + one->beside_bytes;
     } else {
         server->unvalidated_first_bytes -= one->first_bytes;
         server->unvalidated_promised_bytes -= one->promised_bytes;

@@ -14,6 +14,8 @@
 
 /* Memory for a manifest and what is made of it, in terms of its encoded length. */
 #define MANIFEST_FACTOR 8
+/* Holes cost a peer nothing, and this end the time to hash them. */
+#define HOLES_MAX_BYTES (UINT64_C(1) << 40)
 
 bool served_is_step(const served *one)
 {
@@ -22,7 +24,7 @@ bool served_is_step(const served *one)
 
 /* ---- storing ---------------------------------------------------------------------------------------------------- */
 
-/* These two are called in the thread of the sink. */
+/* These are called in the thread of the sink. */
 static const char *claim_manifest(void *context, uint64_t bytes)
 {
     served *one = context;
@@ -30,11 +32,28 @@ static const char *claim_manifest(void *context, uint64_t bytes)
     return fits ? NULL : "not enough memory for the list of files: later";
 }
 
+static const char *claim_pieces(void *context, uint64_t bytes)
+{
+    served *one = context;
+    return list_claim_more(&one->claim, bytes) ? NULL : "not enough memory for incomplete pieces: later";
+}
+
+static uint64_t pieces_in_holes(const manifest_entry *entry)
+{
+    uint64_t pieces = 0;
+    for (uint32_t i = 0; i < entry->hole_count; i++)
+        pieces += entry->holes[i].count;
+    return pieces;
+}
+
 static const char *check_entry(void *context, const manifest_entry *entry)
 {
     served *one = context;
     if (++one->entries > one->server->given->max_entries.value)
         return "more files and directories than this server stores at once";
+    one->hole_pieces += pieces_in_holes(entry);
+    if (one->hole_pieces > HOLES_MAX_BYTES / PIECE_BYTES)
+        return "more than 1 TiB of it are holes";
     return entry_check(entry);
 }
 
@@ -56,6 +75,7 @@ static const char *begin_storing(served *one)
     if (dir < 0)
         return reason;
     how.claim = claim_manifest;
+    how.claim_pieces = claim_pieces;
     how.check = check_entry;
     how.context = one;
     one->store = tree_store_open(dir, base, &how, &failure);

@@ -233,6 +233,11 @@ bool sink_has_room(const sink *to, size_t most)
     return to->failure.kind == NETBLT_FAILURE_NONE && to->pool.taken < most + WRITING_BUFFERS;
 }
 
+uint64_t sink_beside_bytes(uint32_t capacity)
+{
+    return (uint64_t)WRITING_BUFFERS * capacity;
+}
+
 uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most)
 {
     uint8_t *memory;

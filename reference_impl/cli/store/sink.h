@@ -49,6 +49,8 @@ uint8_t *sink_provide(sink *to, uint32_t capacity, size_t most);
 void sink_deliver(sink *to, uint64_t index, uint8_t *data, uint32_t length);
 void sink_discard(sink *to, uint8_t *data);
 bool sink_has_room(const sink *to, size_t most);
+/* So much memory do buffers of `capacity` bytes take that are being written, beside those `most`. */
+uint64_t sink_beside_bytes(uint32_t capacity);
 /* Takes over buffers of `capacity` bytes that were given out before the sink was there. */
 void sink_adopt(sink *to, buffer_pool *early, uint32_t capacity);
 

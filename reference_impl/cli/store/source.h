@@ -36,6 +36,8 @@ source *source_copy(const source *of, netblt_failure *failure);
 
 /* Bytes to come, 0 = not known. Of a tree: of the part, with header, manifest and hashes. */
 uint64_t source_size(const source *from);
+/* What is read ahead in buffers of `capacity` bytes takes so much memory, beside those that the core has. */
+uint64_t source_ahead_bytes(uint32_t capacity);
 /* Whether the SHA-256 of the bytes follows them (digest.h). Before the first buffer is supplied. */
 void source_end_in_digest(source *from, bool ends);
 /* Sends no more of a file than its first `bytes` bytes. False when it has fewer. */

@@ -328,6 +328,13 @@ static void a_tree_comes_as_its_reader_reads_it(void)
     leave();
 }
 
+static void what_is_read_ahead_is_a_mebibyte_or_two_buffers(void)
+{
+    CHECK_EQUAL(source_ahead_bytes(64 << 10), 1 << 20);
+    CHECK_EQUAL(source_ahead_bytes(4 << 20), 8 << 20);
+    CHECK_EQUAL(source_ahead_bytes(1000), 32000);
+}
+
 int main(void)
 {
     RUN(a_file_comes_in_full_buffers_and_its_digest_after_it);
@@ -338,6 +345,7 @@ int main(void)
     RUN(an_empty_stream_is_one_empty_buffer_or_its_digest);
     RUN(a_digest_that_fills_several_buffers_comes_whole);
     RUN(a_source_that_waits_for_its_stream_or_for_the_network_can_be_closed);
+    RUN(what_is_read_ahead_is_a_mebibyte_or_two_buffers);
     RUN(a_tree_comes_as_its_reader_reads_it);
     return 0;
 }

@@ -357,6 +357,49 @@ static void data_that_end_too_early_or_go_on_too_long_are_refused(void)
     bed_remove(&bed);
 }
 
+/* tree_store_how.claim_pieces: *context bytes are left. */
+static const char *claim_of_budget(void *context, uint64_t bytes)
+{
+    uint64_t *left = context;
+    if (bytes > *left)
+        return "no more memory";
+    *left -= bytes;
+    return NULL;
+}
+
+/* A peer sends the first byte of each piece and nothing more. */
+static void pieces_that_stay_incomplete_take_no_more_memory_than_may_be_claimed(void)
+{
+    static const char *const file[] = {"file"};
+    enum { PIECES = 400, PIECE_UNIT = 65536 + 32 };
+    uint64_t left = UINT64_C(8) << 20;
+    uint64_t length;
+    uint64_t end;
+    uint64_t begun = 0;
+    bed_sender sender;
+    tree_bed bed;
+    tree_store *store;
+    uint8_t *part;
+    bed_make(&bed);
+    bed_file(bed.from, "file", (size_t)PIECES * 65536, 1);
+    bed_send(&sender, bed.from, file, 1);
+    part = bed_part(&sender, NULL, true, 0, &length, &end);
+    store = bed_store(bed.to, "file", (tree_store_how){.claim_pieces = claim_of_budget, .context = &left});
+    uint64_t start = TREE_HEADER_BYTES + sender.all->encoded_bytes;
+    tree_store_begin(store);
+    CHECK_EQUAL(tree_store_write(store, 0, part, (size_t)start, &failure), 0);
+    while (begun < PIECES &&
+           tree_store_write(store, start + begun * PIECE_UNIT, part + start + begun * PIECE_UNIT, 1, &failure) == 0)
+        begun++;
+    CHECK(strstr(failure.text, "no more memory") != NULL);
+    CHECK(left < UINT64_C(4) << 20);
+    CHECK(begun * PIECE_UNIT >= UINT64_C(8) << 20 && begun * PIECE_UNIT <= UINT64_C(16) << 20);
+    tree_store_close(store);
+    free(part);
+    bed_send_end(&sender);
+    bed_remove(&bed);
+}
+
 int main(void)
 {
     RUN(a_tree_is_stored_whatever_the_buffers_and_their_order);
@@ -374,6 +417,7 @@ int main(void)
     RUN(a_target_that_is_a_link_is_not_followed);
     RUN(damaged_data_are_not_stored_and_come_again);
     RUN(a_file_with_a_wrong_sum_gets_no_name_and_comes_again_in_whole);
+    RUN(pieces_that_stay_incomplete_take_no_more_memory_than_may_be_claimed);
     RUN(data_that_end_too_early_or_go_on_too_long_are_refused);
     return 0;
 }

@@ -12,6 +12,8 @@
 
 /* What is read back at once of what came early. */
 #define REPLAY_BYTES ((size_t)1 << 20)
+/* Memory for incomplete pieces is claimed in such steps. */
+#define PENDING_CLAIM_BYTES ((size_t)4 << 20)
 
 void tree_part_clear(tree_store *store)
 {
@@ -37,6 +39,20 @@ static int fail_in_memory(int error, netblt_failure *failure)
                        error == EOVERFLOW ? "too many pieces are incomplete" : strerror(error));
 }
 
+/* Before one more piece is incomplete. Each buffer that is outstanding may leave two, which are within the first
+ * step. 0, or -1 with *failure. */
+static int claim_pieces(tree_store *store, netblt_failure *failure)
+{
+    const char *reason = NULL;
+    if (store->how.claim_pieces == NULL || store->pending.bytes < store->pending_claimed + PENDING_CLAIM_BYTES)
+        return 0;
+    reason = store->how.claim_pieces(store->how.context, PENDING_CLAIM_BYTES);
+    if (reason != NULL)
+        return netblt_fail(failure, NETBLT_FAILURE_LOCAL, "%s", reason);
+    store->pending_claimed += PENDING_CLAIM_BYTES;
+    return 0;
+}
+
 /* What is not whole in the memory at hand. */
 static int take_fragment(tree_store *store, const layout_run *run, const uint8_t *bytes, size_t length,
                          netblt_failure *failure)
@@ -44,8 +60,10 @@ static int take_fragment(tree_store *store, const layout_run *run, const uint8_t
     const manifest_entry *of = &store->all->entries[run->entry];
     pending_unit *whole;
     int result = 0;
-    int error =
-        tree_pending_take(&store->pending, run, tree_content_piece_bytes(of, run->piece), bytes, length, &whole);
+    int error;
+    if (claim_pieces(store, failure) != 0)
+        return -1;
+    error = tree_pending_take(&store->pending, run, tree_content_piece_bytes(of, run->piece), bytes, length, &whole);
     if (error != 0)
         return fail_in_memory(error, failure);
     if (whole != NULL)

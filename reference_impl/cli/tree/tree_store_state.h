@@ -34,6 +34,7 @@ struct tree_store {
     layout *plan;
     tree_early early;
     tree_pending pending;
+    size_t pending_claimed; /* bytes, by tree_store_how.claim_pieces */
     atomic_bool cancelled;
 
     enum tree_state state;

@@ -13,11 +13,12 @@ typedef struct tree_store_how {
     bool checksum;          /* compare files that exist by content, whatever their modification time */
     bool discard;           /* what an interrupted transfer of the same target left is removed, not used */
     bool drop_special_bits; /* listen: set-user-ID, set-group-ID and sticky bits of a peer are dropped */
-    /* netblt listen, whose peers may be any host; NULL otherwise. Both are called by tree_store_write() and
-     * tree_store_recall(), in their thread, before anything of the manifest is used; a reason, which the peer may see,
-     * ends the transfer. */
+    /* netblt listen, whose peers may be any host; NULL otherwise. They are called by tree_store_write() and
+     * tree_store_recall(), in their thread, the first two before anything of the manifest is used; a reason, which the
+     * peer may see, ends the transfer. */
     const char *(*claim)(void *context, uint64_t manifest_bytes);     /* the header has come: may so much be kept? */
     const char *(*check)(void *context, const manifest_entry *entry); /* each entry; NULL: it may be stored */
+    const char *(*claim_pieces)(void *context, uint64_t bytes);       /* so much more for pieces that are incomplete */
     void *context;
 } tree_store_how;
 

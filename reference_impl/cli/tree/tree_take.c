@@ -3,8 +3,10 @@
 #include "cli/tree/tree_take.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/tree/grow.h"
@@ -48,32 +50,62 @@ static uint64_t hole_end(const manifest_entry *entry, uint64_t piece)
     return entry->holes[low].first + entry->holes[low].count;
 }
 
-/* Adds the hashes of holes once nothing else is missing. 0 when all is known; EAGAIN: pieces are missing; or another
- * errno value. */
-static int add_holes(tree_content *content, uint32_t entry)
+/* A peer states in some bytes that terabytes are holes, and their hashes take as long as those of data. The threads of
+ * all transfers take turns of so many pieces, so that holes have one processor at most. */
+#define HOLE_PIECES_A_TURN 64
+static pthread_mutex_t hole_turn = PTHREAD_MUTEX_INITIALIZER;
+
+/* 0, or an errno value. *piece: the first that is not known; then that of the next turn. */
+static int add_holes_of_a_turn(tree_content *content, uint32_t entry, uint64_t *piece)
 {
     static const uint8_t zeros[PIECE_BYTES];
     const manifest_entry *of = &content->all->entries[entry];
     piece_tree *pieces = content->entries[entry].pieces;
     uint64_t count = manifest_pieces(of->size);
+    for (unsigned i = 0; i < HOLE_PIECES_A_TURN && *piece < count; i++) {
+        subtree known = {.index = *piece};
+        int error = *content->cancelled ? ECANCELED : 0;
+        piece_hash(zeros, tree_content_piece_bytes(of, *piece), *piece, count == 1, known.hash);
+        if (error == 0)
+            error = piece_tree_add(pieces, &known);
+        if (error != 0)
+            return error;
+        content->bytes_done += tree_content_piece_bytes(of, *piece);
+        *piece = piece_tree_next_unknown(pieces, *piece);
+    }
+    return 0;
+}
+
+/* The mutex alone would go to the thread that has just had it. */
+static void let_others_have_a_turn(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000};
+    nanosleep(&moment, NULL);
+}
+
+/* Adds the hashes of holes once nothing else is missing. 0 when all is known; EAGAIN: pieces are missing; or another
+ * errno value. */
+static int add_holes(tree_content *content, uint32_t entry)
+{
+    const manifest_entry *of = &content->all->entries[entry];
+    piece_tree *pieces = content->entries[entry].pieces;
+    uint64_t count = manifest_pieces(of->size);
     uint64_t piece = piece_tree_next_unknown(pieces, 0);
+    int error = 0;
     while (piece < count) {
         uint64_t end = hole_end(of, piece);
         if (end == piece)
             return EAGAIN;
         piece = piece_tree_next_unknown(pieces, end);
     }
-    for (piece = piece_tree_next_unknown(pieces, 0); piece < count; piece = piece_tree_next_unknown(pieces, piece)) {
-        subtree known = {.index = piece};
-        int error = *content->cancelled ? ECANCELED : 0;
-        piece_hash(zeros, tree_content_piece_bytes(of, piece), piece, count == 1, known.hash);
-        if (error == 0)
-            error = piece_tree_add(pieces, &known);
-        if (error != 0)
-            return error;
-        content->bytes_done += tree_content_piece_bytes(of, piece);
+    piece = piece_tree_next_unknown(pieces, 0);
+    while (piece < count && error == 0) {
+        pthread_mutex_lock(&hole_turn);
+        error = add_holes_of_a_turn(content, entry, &piece);
+        pthread_mutex_unlock(&hole_turn);
+        let_others_have_a_turn();
     }
-    return 0;
+    return error;
 }
 
 static bool add_unnamed(tree_content *content, uint32_t entry)
