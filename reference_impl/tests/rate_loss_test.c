@@ -121,6 +121,58 @@ static void a_probe_that_costs_packets_delays_the_next_one(void)
     CHECK_EQUAL(rate.costly, 0);
 }
 
+/* The longest bursts after a probe in bursts of 40 lost runs of so many packets. */
+static unsigned bursts_after_runs_of(double packets)
+{
+    struct nb_rate_auto rate;
+    struct nb_rate_offer offer = {.phase = NB_RATE_UP, .burst = {40, 36}, .rate = 1100};
+    struct nb_rate_result result = window(1000, 0.2, 1100);
+    result.run_length = packets;
+    cruise(&rate, 1000);
+    show_link(&rate, 1050);
+    nb_rate_judge_probe(&rate, &offer, &result, 60 * SECOND);
+    return rate.burst_most;
+}
+
+static void losses_at_the_ends_of_bursts_shorten_them_and_an_outage_does_not(void)
+{
+    CHECK_EQUAL(bursts_after_runs_of(10), 20);
+    CHECK_EQUAL(bursts_after_runs_of(200), NB_BURST_USUAL_MOST);
+}
+
+/* ---- below the capacity ---------------------------------------------------------------------------------------- */
+
+/* The base after six probes of which 1050 of 1000 * `scale` packets a second arrived, the last ones `varying` more or
+ * less, on a path of 40 ms whose trains show a link of 1060 * `link_scale`. */
+static double share_below_capacity(double scale, double varying, double link_scale)
+{
+    struct nb_rate_auto rate;
+    double capacity = 1050 * scale;
+    cruise(&rate, 1000 * scale);
+    show_link(&rate, 1060 * link_scale);
+    for (unsigned i = 0; i < 6; i++) {
+        double arrived = capacity * (i % 2 == 0 ? 1 - varying : 1);
+        struct nb_rate_offer offer = {.phase = NB_RATE_UP, .burst = {11, 10}, .rate = 1.1 * rate.base};
+        struct nb_rate_result result = window(1000, 0, arrived);
+        rate.base_arrives = rate.base;
+        nb_rate_judge_probe(&rate, &offer, &result, (60 + i) * SECOND);
+    }
+    return rate.base / capacity;
+}
+
+static void a_flow_alone_with_many_packets_in_a_round_trip_stays_one_percent_below_the_capacity(void)
+{
+    CHECK(share_below_capacity(7, 0, 7) > 0.989); /* 294 packets */
+    CHECK(share_below_capacity(7, 0, 7) < 0.991);
+}
+
+static void with_few_packets_in_a_round_trip_or_beside_other_flows_it_stays_farther_below(void)
+{
+    CHECK(share_below_capacity(3, 0, 3) < 0.986);    /* 126 packets */
+    CHECK(share_below_capacity(7, 0.04, 7) < 0.986); /* the limit changes */
+    CHECK(share_below_capacity(7, 0, 9) < 0.986);    /* trains show a faster link */
+}
+
 /* ---- near paths ------------------------------------------------------------------------------------------------ */
 
 /* The base after a probe of 1100 packets a second of which `arrived` did, and no round trip that shows a queue. */
@@ -171,6 +223,9 @@ int main(void)
     RUN(where_many_share_the_link_loss_in_a_probe_lowers_the_base);
     RUN(a_flow_alone_keeps_most_of_its_base_when_a_probe_costs_packets);
     RUN(a_probe_that_costs_packets_delays_the_next_one);
+    RUN(losses_at_the_ends_of_bursts_shorten_them_and_an_outage_does_not);
+    RUN(a_flow_alone_with_many_packets_in_a_round_trip_stays_one_percent_below_the_capacity);
+    RUN(with_few_packets_in_a_round_trip_or_beside_other_flows_it_stays_farther_below);
     RUN(on_a_near_path_a_probe_that_arrives_in_part_raises_the_base_and_never_lowers_it);
     RUN(on_a_long_path_a_probe_goes_to_what_trains_show);
     return 0;

@@ -83,6 +83,8 @@ struct nb_rate_auto {
     bool loss_seen;      /* in the newest window of the base: more than chance explains */
     unsigned unmoved;    /* DOWN phases in a row in which as much arrived as before */
     unsigned successes;  /* probes in a row after which as much arrived as was offered */
+    double met;          /* what arrived of the newest probe that met the limit; packets a second */
+    unsigned met_again;  /* probes in a row that met the same limit */
     bool doubted;        /* START: less arrived than was offered in the window before */
     unsigned growth;     /* START: factor from one offer to the next */
     uint16_t burst_most;

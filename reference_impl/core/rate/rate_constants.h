@@ -66,8 +66,12 @@
 #define NB_RATE_URGENT 6
 /* Factor: where round trips vary, a queue must exceed so many times their change from one to the next. */
 #define NB_RATE_SCATTER_TIMES 4
-/* Share of the capacity that the base takes, so that the queue empties. */
+/* Share of the capacity that the base takes, so that the queue empties; the second from NB_RATE_FINE_PACKETS on. */
 #define NB_RATE_BELOW_CAPACITY 0.985
+#define NB_RATE_BELOW_CAPACITY_FINE 0.99
+/* Packets in a round trip. From here on half a percent of the rate is a packet a round trip or more, and a queue that
+ * one packet more makes longer is far below its limit. */
+#define NB_RATE_FINE_PACKETS 200
 /* Share of what arrives that remains after a back-off for a queue. */
 #define NB_RATE_BACK_OFF_SHARE 0.97
 

@@ -39,7 +39,8 @@ double nb_rate_path_rate(const struct nb_rate_auto *rate, const struct nb_rate_r
 bool nb_rate_shorten_bursts(struct nb_rate_auto *rate, const struct nb_rate_offer *offer,
                             const struct nb_rate_result *result)
 {
-    bool ends = result->run_length >= NB_RATE_LOSS_RUN_OF_BURSTS && offer->burst.interval_ms > 1;
+    bool ends = result->run_length >= NB_RATE_LOSS_RUN_OF_BURSTS && result->run_length <= offer->burst.size &&
+                offer->burst.interval_ms > 1; /* longer runs are outages */
     if (ends && rate->burst_most < NB_BURST_USUAL_MOST && offer->burst.size > rate->burst_most)
         return true; /* of bursts from before they were shortened */
     if (!ends || offer->burst.size <= NB_RATE_BURST_LEAST || offer->burst.size > rate->burst_most)
@@ -54,7 +55,7 @@ void nb_rate_back_off_for_loss(struct nb_rate_auto *rate, const struct nb_rate_o
 {
     if (nb_rate_shorten_bursts(rate, offer, result))
         return;
-    double rest = NB_RATE_BELOW_CAPACITY * nb_rate_carried(rate, result);
+    double rest = nb_rate_below_capacity(rate) * nb_rate_carried(rate, result);
     rate->successes = 0;
     if (rest >= rate->base)
         return;

@@ -53,6 +53,22 @@ netblt_time nb_rate_bursts_measured_us(const struct nb_rate_auto *rate)
     return NB_RATE_BURSTS_EXACT * NB_US_PER_MS * rate->offered.burst.interval_ms;
 }
 
+/* Several probes in a row met the same limit, and trains show no faster link: with other flows beside it, the limit
+ * changes from probe to probe. */
+static bool is_alone(const struct nb_rate_auto *rate)
+{
+    return rate->met_again >= NB_RATE_CONVINCING &&
+           rate->base >= NB_RATE_NEARLY_ALL * nb_rate_trains_rate(&rate->trains);
+}
+
+double nb_rate_below_capacity(const struct nb_rate_auto *rate)
+{
+    double packets = rate->base * nb_seconds(nb_rate_own_round_trip(rate));
+    bool fine =
+        packets >= NB_RATE_FINE_PACKETS && is_alone(rate) && !nb_rate_path_is_near(rate) && !nb_rate_path_is_long(rate);
+    return fine ? NB_RATE_BELOW_CAPACITY_FINE : NB_RATE_BELOW_CAPACITY;
+}
+
 netblt_time nb_rate_window_us(const struct nb_rate_auto *rate)
 {
     netblt_time bursts_us = nb_rate_bursts_measured_us(rate);

@@ -59,6 +59,10 @@ bool nb_rate_path_is_the_limit(const struct nb_rate_auto *rate);
 
 /* So long do as many bursts of the newest offer take as an exact rate needs; microseconds. */
 netblt_time nb_rate_bursts_measured_us(const struct nb_rate_auto *rate);
+/* The share of the capacity that the base takes. The finer one where a round trip holds so many packets that it costs
+ * nothing, and this flow is alone. Near paths are not paced as exactly as that, and on long ones a queue lasts too
+ * long. */
+double nb_rate_below_capacity(const struct nb_rate_auto *rate);
 /* How long a window of the base rate is at least; microseconds. */
 netblt_time nb_rate_window_us(const struct nb_rate_auto *rate);
 /* What a pair can express, this end may offer, and the sender will adopt; packets a second. */

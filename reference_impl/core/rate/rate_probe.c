@@ -93,13 +93,14 @@ static void probe_passed(struct nb_rate_auto *rate, double gain)
     double step = proven * doublings;
     double most = rate->base;
     if (nb_rate_credible_train(rate, rate->base) > 0) { /* equal steps for all flows, up to it */
-        double room = NB_RATE_BELOW_CAPACITY * link - rate->base;
+        double room = nb_rate_below_capacity(rate) * link - rate->base;
         step = additive_share(rate) * link * doublings;
         most = room > proven ? room : proven;
     }
     if (nb_rate_path_is_long(rate)) /* an error would last too long: no further than the probe went, or trains show */
         step = long_path_step(rate, step, gain);
     rate->successes++;
+    rate->met_again = 0;
     if (rate->successes >= NB_RATE_CONVINCING && link < rate->base * (1 + gain))
         rate->trains = (struct nb_rate_trains){0}; /* the link is faster than they show: the host timed them badly */
     if (rate->burst_most < NB_BURST_USUAL_MOST && ++rate->passed % NB_RATE_PASSED_BEFORE_LONGER == 0)
@@ -118,11 +119,20 @@ static double levelling(const struct nb_rate_auto *rate, double arrived)
     return NB_RATE_LEVELLING * link * (0.5 - share) * (NB_RATE_NEARLY_ALL - share) * (share - least);
 }
 
+/* For is_alone() in rate_path.c. */
+static void note_limit(struct nb_rate_auto *rate, double arrived)
+{
+    double change = arrived > rate->met ? arrived - rate->met : rate->met - arrived;
+    rate->met_again = change <= NB_RATE_LOSS_MARGIN * arrived ? rate->met_again + 1 : 0;
+    rate->met = arrived;
+}
+
 /* Less arrived than was offered: so much can the path carry. */
 static void probe_met_the_limit(struct nb_rate_auto *rate, double arrived)
 {
+    note_limit(rate, arrived);
     double link = nb_rate_of_link(rate, arrived);
-    double next = NB_RATE_BELOW_CAPACITY * arrived + levelling(rate, arrived);
+    double next = nb_rate_below_capacity(rate) * arrived + levelling(rate, arrived);
     rate->successes = 0;
     double most = rate->base + additive_share(rate) * link;
     nb_rate_set_base(rate, nb_clamp(next, NB_RATE_BACK_OFF_SHARE * rate->base, most), "a probe met the limit");
@@ -154,7 +164,7 @@ void nb_rate_judge_probe(struct nb_rate_auto *rate, const struct nb_rate_offer *
     else if (arrived >= rate->base * (1 + NB_RATE_NEARLY_ALL * gain) &&
              result->arrival_rate >= rate->base_arrives * (1 + NB_RATE_PROBE_ARRIVED * gain))
         probe_passed(rate, gain);
-    else if (nb_rate_path_is_the_limit(rate) || NB_RATE_BELOW_CAPACITY * arrived > rate->base)
+    else if (nb_rate_path_is_the_limit(rate) || nb_rate_below_capacity(rate) * arrived > rate->base)
         probe_met_the_limit(rate, arrived);
 }
 

@@ -47,6 +47,7 @@ void nb_rate_judge_queue(struct nb_rate_auto *rate, netblt_time least_us, netblt
     rate->settling = true;
     rate->settles_after = rate->offered.seq;
     rate->successes = 0;
+    rate->met_again = 0;
     nb_rate_set_base(rate, NB_RATE_BACK_OFF_SHARE * arriving_now(rate), "a queue stands");
     double slower = nb_clamp((double)queue_us / (double)rate->round_trip_us, NB_RATE_GAIN_LEAST, NB_RATE_GAIN_MAX);
     rate->gain = slower;

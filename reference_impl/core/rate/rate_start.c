@@ -45,7 +45,8 @@ static bool start_met_the_limit(struct nb_rate_auto *rate, const struct nb_rate_
     bool queue = nb_rate_a_queue_stands(rate);
     double offered = rate->epochs.in_force.rate;
     if (nb_rate_lost_too_much(rate, result)) {
-        nb_rate_set_base(rate, NB_RATE_BELOW_CAPACITY * nb_rate_carried(rate, result), "start: loss beyond chance");
+        nb_rate_set_base(rate, nb_rate_below_capacity(rate) * nb_rate_carried(rate, result),
+                         "start: loss beyond chance");
         return true;
     }
     bool less = result->sent_rate < NB_RATE_NEARLY_ALL * offered && !nb_rate_sender_was_late(rate, result);
