@@ -214,6 +214,11 @@ uint64_t source_size(const source *from)
     return from->size;
 }
 
+uint64_t source_ahead_bytes(uint32_t capacity)
+{
+    return (uint64_t)source_buffers_ahead(capacity) * capacity;
+}
+
 bool source_cut(source *from, uint64_t bytes)
 {
     if (from->size < bytes)

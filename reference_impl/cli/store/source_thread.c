@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The thread that reads what one transfer sends: see source_thread.h. */
 #include "cli/store/source_thread.h"
-#include "cli/store/source.h"
 
 #include <errno.h>
 #include <string.h>
@@ -180,8 +179,7 @@ static int open_wakes(source *from)
     return from->wake_fd < 0 || (!from->has_size && from->stop_fd < 0) ? errno : 0;
 }
 
-/* So many buffers are read ahead. */
-static size_t buffers_ahead(uint32_t capacity)
+size_t source_buffers_ahead(uint32_t capacity)
 {
     size_t ahead = capacity == 0 ? AHEAD_MOST : AHEAD_BYTES / capacity;
     if (ahead < AHEAD_FEWEST)
@@ -189,16 +187,11 @@ static size_t buffers_ahead(uint32_t capacity)
     return ahead > AHEAD_MOST ? AHEAD_MOST : ahead;
 }
 
-uint64_t source_ahead_bytes(uint32_t capacity)
-{
-    return (uint64_t)buffers_ahead(capacity) * capacity;
-}
-
 int source_start_thread(source *from, uint32_t capacity)
 {
     int error = open_wakes(from);
     from->capacity = capacity;
-    from->ahead = buffers_ahead(capacity);
+    from->ahead = source_buffers_ahead(capacity);
     if (error == 0)
         error = pthread_create(&from->thread, NULL, run, from);
     from->started = error == 0;

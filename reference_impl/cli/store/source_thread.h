@@ -69,6 +69,8 @@ struct source {
 /* Reads the first buffer of `capacity` bytes without a thread, or fails. A peer whose address is not validated gets no
  * other one: it costs no thread, no descriptor besides the file's, and no memory for what is read ahead. */
 void source_read_first(source *from, uint32_t capacity);
+/* So many buffers of `capacity` bytes does a thread read ahead. */
+size_t source_buffers_ahead(uint32_t capacity);
 /* Buffers of `capacity` bytes are wanted. 0, or an errno value. */
 int source_start_thread(source *from, uint32_t capacity);
 /* Ends it, whatever it waits for but a disk. */

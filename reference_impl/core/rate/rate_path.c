@@ -54,10 +54,10 @@ netblt_time nb_rate_bursts_measured_us(const struct nb_rate_auto *rate)
 }
 
 /* Several probes in a row met the same limit, and trains show no faster link: with other flows beside it, the limit
- * changes from probe to probe. */
+ * changes from probe to probe. A late sender makes all of this inexact. */
 static bool is_alone(const struct nb_rate_auto *rate)
 {
-    return rate->met_again >= NB_RATE_CONVINCING &&
+    return rate->met_again >= NB_RATE_CONVINCING && rate->sender_share >= NB_RATE_EXACT &&
            rate->base >= NB_RATE_NEARLY_ALL * nb_rate_trains_rate(&rate->trains);
 }
 
