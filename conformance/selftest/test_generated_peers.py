@@ -19,6 +19,7 @@ from netblt_conformance.common.toml_file import TomlError
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import copies, play, script, summary
 from netblt_conformance.generated.play import Played
+from netblt_conformance.generated.results import LEGAL, MISSED, Judged, Results
 from netblt_conformance.generated.script import Script, move
 from netblt_conformance.generated.second import Merged, convicted, violations
 from netblt_conformance.generated.shrunk import shrunk
@@ -27,12 +28,14 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.mutants.mutants import MutantError
+from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Type
 
 if TYPE_CHECKING:
     from selftest.conftest import Command, Outcome
 
 SCRIPTS = 200
+IP_HEADER_BYTES = 20
 # Two buffers of two packets each, one of them outstanding.
 TERMS = Parameters(buffer_size=96, packet_size=48, burst_size=2, burst_interval_ms=5, max_buffers=1, death_timer_s=20)
 
@@ -449,3 +452,53 @@ def test_the_measurement_refuses_what_it_cannot_do(command: Command) -> None:
     assert (done.status, "no-such-mutant" in done.errors) == (2, True)
     done = command("generate", "--mutants", "--role", "active-sender")
     assert (done.status, "--count, --seed and --illegal only" in done.errors) == (2, True)
+
+
+# ---- openings ----
+
+
+def opened(factory: SimLinkFactory, role: str, opening: str) -> Played:
+    known = ROLES_BY_NAME[role]
+    one = Script(known, 1, 192, TERMS, TERMS, opening=(move(opening),))
+    return play.replay(one, factory, profile(factory, known))
+
+
+@pytest.mark.parametrize("role", ["passive-sender", "active-receiver"])
+@pytest.mark.parametrize(("which", "checksum"), [(0, 0), (1, 0xFFFE)])
+def test_an_opening_has_a_checksum_that_wrong_sums_get_wrong(
+    factory: SimLinkFactory, role: str, which: int, checksum: int
+) -> None:
+    """CKSUM-02: zero is a checksum like others, and the carry of a carry counts (0xFFFE)."""
+    result = opened(factory, role, f"sum {which}")
+    frames = [packets.read(one.packet[IP_HEADER_BYTES:]) for one in result.capture.frames]
+    opening = Type.OPEN if role.startswith("passive") else Type.RESPONSE
+    assert next(one.checksum for one in frames if one.type is opening) == checksum
+    assert result.verdict is Verdict.PASS
+
+
+def test_a_copy_of_a_stray_packet_and_a_second_request_from_its_port_are_two_things(factory: SimLinkFactory) -> None:
+    """The answer to the second OPEN is no answer to an ABORT (DEMUX-03), whatever port the strays have come from."""
+    for seed in range(4):  # other ports
+        moves = tuple(move(text) for text in ("stray 0", "second", "stray 0"))
+        one = Script(ROLES_BY_NAME["passive-sender"], seed, 192, TERMS, TERMS, moves=moves)
+        result = play.replay(one, factory, profile(factory, one.role))
+        assert result.verdict is Verdict.PASS, result.faults
+
+
+def test_a_measurement_of_mutants_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    path, how = tmp_path / "results.json", {"count": 100, "seed": 1, "illegal": True}
+    Results(path, how).add("deaf", Judged("TIMER-03", MISSED, 200))
+    again = Results(path, how)
+    again.add("mute", Judged("CTRL-04", LEGAL, 3, "script 2: CTRL-04"))
+    assert Results(path, how).judged == again.judged
+    assert sorted(again.judged) == ["deaf", "mute"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"), [("{", "not a file"), ('{"how": {"count": 1}, "mutants": {}}', "measured with .* another file")]
+)
+def test_a_file_of_other_results_is_refused(tmp_path: Path, text: str, named: str) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(MutantError, match=named):
+        Results(path, {"count": 100})

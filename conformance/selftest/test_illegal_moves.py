@@ -188,9 +188,13 @@ def test_the_reference_fails_no_script_with_illegal_moves(factory: SimLinkFactor
 
 @pytest.fixture(scope="module")
 def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
-    """It stores data from any port, takes DONE in the middle for success, and answers each KEEPALIVE."""
+    """It stores data from any port, takes DONE in the middle for success, answers each KEEPALIVE, and refuses
+    reserved bits."""
     del built_library
-    names = ("data-from-any-port", "premature-done-believed", "stray-keepalive-answered")
+    names = (
+        *("data-from-any-port", "premature-done-believed", "stray-keepalive-answered"),
+        *("reserved-flags-refused", "response-reserved-refused"),
+    )
     folder, known = tmp_path_factory.mktemp("wrong"), {one.name: one for one in mutants.load(paths.mutants())}
     core = paths.core()
     for name in names:
@@ -245,3 +249,33 @@ def test_a_script_that_cannot_be_a_case_is_refused(command: Command, tmp_path: P
     assert (refused.status, "NOT-01" in refused.errors) == (2, True)
     missing = command("run", "--script", str(tmp_path / "none.toml"))
     assert (missing.status, "none.toml" in missing.errors) == (2, True)
+
+
+# ---- openings ----
+
+
+@pytest.mark.parametrize(
+    ("role", "opening"),
+    [("active-sender", "reserved"), ("passive-receiver", "reserved"), ("passive-sender", "endless 1")],
+)
+def test_the_reference_reads_openings_that_no_conforming_peer_sends(
+    factory: SimLinkFactory, role: str, opening: str
+) -> None:
+    """Reserved bits are ignored (ROBUST-04), and nothing is read beyond a packet (ROBUST-05)."""
+    one = Script(ROLES_BY_NAME[role], 1, 192, TERMS, TERMS, opening=(move(opening),))
+    result = play.replay(one, factory, probe(factory, one.role, 1)[0])
+    assert result.verdict is Verdict.PASS, result.faults
+
+
+@pytest.mark.parametrize("role", ["passive-receiver", "active-sender"])
+def test_an_end_that_refuses_reserved_bits_is_reported(wrong: SimLinkFactory, role: str) -> None:
+    one = Script(ROLES_BY_NAME[role], 1, 192, TERMS, TERMS, opening=(move("reserved"),))
+    result = play.replay(one, wrong, probe(wrong, one.role, 1)[0])
+    assert [rule for rule, _ in result.warnings("ROBUST-04")] == ["ROBUST-04"]
+
+
+def test_illegal_scripts_open_with_illegal_fields_more_often() -> None:
+    scripts = [script.begin(random.Random(number), illegal=True) for number in range(400)]
+    names = Counter(one.opening[0].name for one in scripts if one.opening)
+    assert names.keys() >= {"foreign", "zero", "loose", "reserved", "endless"}
+    assert names.total() > len(scripts) // 4

@@ -132,7 +132,7 @@ class _BlockChild(Child):
         profiles = _Profiles(campaign.factory, campaign.seed)
         for number in range(self._first, self.block.numbers.stop):
             chance = random.Random(f"{campaign.seed} {number}")
-            one = begin(chance, campaign.roles)
+            one = begin(chance, campaign.roles, illegal=campaign.illegal)
             emit({"event": "at", "number": number, "script": one.text()})
             played = play.invent(
                 one,

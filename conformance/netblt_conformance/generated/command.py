@@ -71,6 +71,12 @@ def generate_options(parser: argparse.ArgumentParser) -> None:
         help="with --mutants: what netblt-conformance mutants --matrix wrote; prints which cases scripts replace",
     )
     parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="FILE",
+        help="with --mutants: keep what was found in this file, and leave out what it has already",
+    )
+    parser.add_argument(
         "-j", "--jobs", type=at_least_one, default=0, metavar="N", help="processes (default: processors)"
     )
 
@@ -99,8 +105,8 @@ def command_generate(options: argparse.Namespace) -> int:
     """0: no script failed. 1: one did. 2: the generator made a mistake."""
     if options.mutants is not None or options.variants is not None:
         return _measure(options)
-    if options.matrix is not None:
-        raise target.TargetError("--matrix goes with --mutants")
+    if options.matrix is not None or options.results is not None:
+        raise target.TargetError("--matrix and --results go with --mutants")
     factory = _factory(options)
     roles = roles_of(options.role)
     campaign = Campaign(factory, roles, options.seed, dissector=not options.no_dissector, illegal=options.illegal)
@@ -118,15 +124,12 @@ def _measure(options: argparse.Namespace) -> int:
         )
     from netblt_conformance.generated import measure
 
-    judge = measure.mutants if options.mutants is not None else measure.variants
-    names = options.mutants if options.mutants is not None else options.variants
-    if options.matrix is not None:
-        if options.mutants is None:
-            raise target.TargetError("--matrix goes with --mutants")
-        return measure.mutants(
-            names, options.count, options.seed, options.jobs, options.matrix, illegal=options.illegal
-        )
-    return judge(names, options.count, options.seed, options.jobs, illegal=options.illegal)
+    how = options.count, options.seed, options.jobs
+    if options.mutants is not None:
+        return measure.mutants(options.mutants, *how, options.matrix, options.results, illegal=options.illegal)
+    if options.matrix is not None or options.results is not None:
+        raise target.TargetError("--matrix and --results go with --mutants")
+    return measure.variants(options.variants, *how, illegal=options.illegal)
 
 
 class _Run:

@@ -22,6 +22,7 @@ from netblt_conformance.common.words import fit
 from netblt_conformance.generated import play, summary
 from netblt_conformance.generated.campaign import Block, Campaign, Failure, Pool, blocks
 from netblt_conformance.generated.play import kinds
+from netblt_conformance.generated.results import ILLEGAL, LEGAL, MISSED, Judged, Results
 from netblt_conformance.generated.second import violations
 from netblt_conformance.generated.summary import Matrix
 from netblt_conformance.judges.tshark import Tshark
@@ -46,6 +47,7 @@ class Outcome:
     """What became of it."""
 
     scripts: int = 0
+    by_illegal: bool = False  # a script with illegal moves killed it
     failures: tuple[Failure, ...] = ()
     mistake: str = ""  # it could not be judged
 
@@ -76,18 +78,30 @@ def _accuses(failure: Failure, reference: Path, warns: str) -> bool:
 
 
 def judge(task: Task) -> Outcome:
-    """Plays scripts until one fails; those of a variant all."""
+    """Plays scripts until one fails; those of a variant all. A mutant that legal scripts miss gets illegal ones too
+    where these are wanted."""
     try:
         library = task.made.build(task.entry)
     except MutantError as error:
         return Outcome(mistake=str(error))
+    mutant, scripts, failures = isinstance(task.entry, Mutant), 0, tuple[Failure, ...]()
+    stages = (False, True) if mutant and task.illegal else (task.illegal,)
+    for illegal in stages:
+        count, failures = _stage(task, library, illegal=illegal)
+        scripts += count
+        if failures:
+            break
+    shutil.rmtree(task.made.folder / task.entry.name, ignore_errors=True)
+    return Outcome(scripts, mutant and bool(failures) and illegal, failures)
+
+
+def _stage(task: Task, library: Path, *, illegal: bool) -> tuple[int, tuple[Failure, ...]]:
+    """How many scripts were played, and which of them failed."""
     mutant, failures, ended = isinstance(task.entry, Mutant), dict[int, Failure](), list[Block]()
-    folder = library.parent / "captures"
+    folder = library.parent / ("illegal" if illegal else "legal")
     folder.mkdir()
     warns = _warns(task.entry)
-    campaign = Campaign(
-        SimLinkFactory(library), ALL_ROLES, task.seed, illegal=task.illegal, first_only=mutant, warns=warns
-    )
+    campaign = Campaign(SimLinkFactory(library), ALL_ROLES, task.seed, illegal=illegal, first_only=mutant, warns=warns)
 
     def failed(one: Failure) -> None:
         if not mutant or _accuses(one, task.made.library, warns):
@@ -96,12 +110,11 @@ def judge(task: Task) -> Outcome:
     pool = Pool(campaign, 1, failed, lambda _counts: None, ended.append)
     wanted = blocks(folder, task.count)
     pool.run(block for block in wanted if not (mutant and failures))
-    if not (mutant and failures):
+    if not (mutant and failures) and not illegal:
         with Tshark() as tshark:
             for block in ended:
                 failures |= {one.number: one for one in _found(tshark, block)}
-    shutil.rmtree(task.made.folder / task.entry.name, ignore_errors=True)
-    return Outcome(pool.counts.scripts, tuple(failures.values()))
+    return pool.counts.scripts, tuple(failures.values())
 
 
 def _found(tshark: Tshark, block: Block) -> Iterator[Failure]:
@@ -116,27 +129,54 @@ def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[Outcome]:
 
 
 def mutants(
-    names: Sequence[str], count: int, seed: int, jobs: int, matrix: Path | None = None, *, illegal: bool = False
+    names: Sequence[str],
+    count: int,
+    seed: int,
+    jobs: int,
+    matrix: Path | None = None,
+    results: Path | None = None,
+    *,
+    illegal: bool = False,
 ) -> int:
     """Prints the mutants that at most `count` scripts kill, and those that they miss, by requirement. `matrix`: what
-    the cases kill; then also which of them are superfluous. 1 when a mutant is missed."""
+    the cases kill; then also which of them are superfluous. `results`: a file of results, of which what is there is
+    not measured again. 1 when a mutant is missed."""
     wanted = chosen(load(paths.mutants()), names)
     known = Matrix.read(matrix) if matrix is not None else None
-    killed: list[Mutant] = []
-    status = _measure(wanted, count, seed, jobs, _killed, killed, illegal=illegal)
-    for line in summary.by_requirement(killed, [one for one in wanted if one not in killed]):
-        print(fit(line))
+    found = Results(results, {"count": count, "seed": seed, "illegal": illegal})
+
+    def add(entry: Mutant | Variant, outcome: Outcome) -> None:
+        by = LEGAL if not outcome.by_illegal else ILLEGAL
+        how = by if outcome.failures else MISSED
+        found.add(entry.name, Judged(_about(entry), how, outcome.scripts, outcome.first))
+
+    left = [one for one in wanted if one.name not in found.judged]
+    if left:
+        _measure(left, count, seed, jobs, _killed, add, illegal=illegal)
+    judged = {one: found.judged[one.name] for one in wanted}
+    killed = [one for one, how in judged.items() if how.killed_by != MISSED]
+    lines = summary.by_requirement(killed, [one for one in wanted if one not in killed])
+    by_illegal = sum(how.killed_by == ILLEGAL for how in judged.values())
+    lines.append(
+        f"{len(killed)} of {len(wanted)} mutants are killed ({len(killed) / len(wanted):.1%}), "
+        f"{by_illegal} of them by scripts with illegal moves only"
+    )
     if known is not None:
         dead = frozenset(one.name for one in killed)
-        for line in summary.cases(known, dead, frozenset(one.name for one in wanted)):
-            print(fit(line))
-    return status
+        lines += summary.cases(known, dead, frozenset(one.name for one in wanted))
+    for line in lines:
+        print(fit(line))
+    return ExitCode.HOLDS if len(killed) == len(wanted) else ExitCode.FAILED
 
 
 def variants(names: Sequence[str], count: int, seed: int, jobs: int, *, illegal: bool = False) -> int:
     """Plays `count` scripts against each legal variant. 1 when one fails."""
     wanted = chosen(load_variants(paths.variants()), names)
     return _measure(wanted, count, seed, jobs, _accepted, illegal=illegal)
+
+
+def _about(entry: Mutant | Variant) -> str:
+    return entry.requirement if isinstance(entry, Mutant) else " ".join(entry.ambiguities)
 
 
 def _killed(outcome: Outcome) -> tuple[bool, str]:
@@ -153,11 +193,11 @@ def _measure(
     seed: int,
     jobs: int,
     verdict_of: Callable[[Outcome], tuple[bool, str]],
-    as_it_should: list[Mutant] | None = None,
+    add: Callable[[Mutant | Variant, Outcome], None] = lambda _entry, _outcome: None,
     *,
     illegal: bool,
 ) -> int:
-    """Prints a line for each entry. `as_it_should` gets the mutants that were killed."""
+    """Prints a line for each entry. `add` gets the outcome of each."""
     began_s, good, scripts, word = time.monotonic(), 0, 0, ""
     mistakes: list[str] = []
     with workshop(paths.core()) as made:
@@ -168,10 +208,8 @@ def _measure(
                 continue
             as_wanted, word = verdict_of(outcome)
             good, scripts = good + as_wanted, scripts + outcome.scripts
-            if as_wanted and as_it_should is not None and isinstance(entry, Mutant):
-                as_it_should.append(entry)
-            about = entry.requirement if isinstance(entry, Mutant) else " ".join(entry.ambiguities)
-            print(fit(f"{word:<9}{about:<10} {entry.name}  {outcome.first}".rstrip()), flush=True)
+            add(entry, outcome)
+            print(fit(f"{word:<9}{_about(entry):<10} {entry.name}  {outcome.first}".rstrip()), flush=True)
     what = "mutants killed" if isinstance(entries[0], Mutant) else "variants accepted"
     seconds = time.monotonic() - began_s
     print(f"{good} of {len(entries)} {what}, {scripts} scripts, seed {seed}, {seconds:.0f} s")

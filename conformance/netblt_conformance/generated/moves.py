@@ -214,7 +214,9 @@ class Player(ABC):
         peer = self.peer
         forge = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
         values = peer.opening_values(unique_id=peer.unique_id ^ 0x0F0F0F0F)
-        self.copies.send_foreign(forge.opening(Type.OPEN, values), peer.address)
+        request = forge.opening(Type.OPEN, values)
+        self.copies.send_foreign(request, peer.address)
+        self.illegal.note_elsewhere(packets.read(request), elsewhere=False)
         for seen in peer.listen(2 * peer.link.delay_us + 1):
             if seen.packet.foreign_port != forge.local_port:
                 continue

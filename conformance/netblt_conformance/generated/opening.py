@@ -10,7 +10,7 @@ from collections.abc import Callable
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US
-from netblt_conformance.generated import copies, findings
+from netblt_conformance.generated import copies, findings, illegal_opening
 from netblt_conformance.generated.script import Script
 from netblt_conformance.generated.script import values as script_values
 from netblt_conformance.oracles.opening import PACKETS_MAX
@@ -22,6 +22,8 @@ from netblt_conformance.peer.base import UnmetError
 # Fields that an OPEN and a RESPONSE may have wrong, by number.
 ZERO = ("buffer_size", "packet_size", "max_buffers")
 _TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
+# Checksums that a wrong sum gets wrong (CKSUM-02): none at all, and that of a sum whose carry makes another carry.
+SUMS = (0, 0xFFFE)
 _STARTS = 24  # so many that an ID of one byte repeats itself
 LOOSE = ("buffer_size", "packet_size", "max_buffers", "burst_size", "burst_interval_ms")
 
@@ -49,8 +51,28 @@ def connect(case: Case, peer: ReceiverPeer | SenderPeer, script: Script) -> bool
 
 
 def _announced(script: Script, peer: ReceiverPeer | SenderPeer) -> dict[str, int]:
-    """The transfer size that a sending tester announces, where it is not the right one (OPEN-11)."""
-    return {"transfer_size": script.announced} if isinstance(peer, SenderPeer) and script.announced >= 0 else {}
+    """The transfer size that a sending tester announces, where it is not the right one (OPEN-11), and what gives the
+    packet the checksum that is wanted."""
+    sized = isinstance(peer, SenderPeer) and script.announced >= 0
+    announced = {"transfer_size": script.announced} if sized else {}
+    for one in script.opening:
+        if one.name == "sum":
+            announced |= _summed(peer, announced, *one.numbers)
+    return announced
+
+
+def _summed(peer: ReceiverPeer | SenderPeer, announced: dict[str, int], which: int = 0) -> dict[str, int]:
+    """The low half of a field that may have any value takes up what is left to the sum: of the unique ID of an OPEN, of
+    the transfer size in a RESPONSE."""
+    active = peer.role.active
+    name, kind = ("transfer_size", Type.RESPONSE) if active else ("unique_id", Type.OPEN)
+    high = 0 if active else peer.unique_id & 0xFFFF0000
+    values = (peer.response_values if active else peer.opening_values)(**{**announced, name: high})
+    left = 0xFFFF - SUMS[which % len(SUMS)] + packets.read(peer.forge.opening(kind, values)).checksum
+    value = high | ((left & 0xFFFF) + (left >> 16))
+    if not active:
+        peer.unique_id = value
+    return {name: value}
 
 
 def _awaits(peer: ReceiverPeer | SenderPeer) -> Packet:
@@ -187,6 +209,7 @@ _ACTIVE: dict[str, _Opening] = {
     "none": _none,
     "zero": _zero,
     "loose": _loose,
+    **illegal_opening.ACTIVE,
 }
 
 # ---- a passive implementation ----
@@ -225,4 +248,9 @@ def _large(case: Case, peer: ReceiverPeer | SenderPeer, more: int = 0) -> bool:
     return False
 
 
-_PASSIVE: dict[str, _Opening] = {"elsewhere": _elsewhere, "zero": _zero_proposed, "large": _large}
+_PASSIVE: dict[str, _Opening] = {
+    "elsewhere": _elsewhere,
+    "zero": _zero_proposed,
+    "large": _large,
+    **illegal_opening.PASSIVE,
+}

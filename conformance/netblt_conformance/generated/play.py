@@ -13,7 +13,7 @@ from netblt_conformance.common.errors import ImplementationError, NotSupportedEr
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Status
 from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
-from netblt_conformance.generated import afterwards, findings, opening
+from netblt_conformance.generated import afterwards, findings, opening, timing
 from netblt_conformance.generated.moves import QUIT_REASON, Player
 from netblt_conformance.generated.receiving import DALLIES, ReceivingPlayer
 from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script, values
@@ -161,6 +161,7 @@ def _body(case: Case, script: Script, choose: Next, done: list[Move]) -> None:
         _play(case, player, choose, done)
         _end(case, player)
         if not any(one.name.startswith(ILLEGAL_PREFIX) for one in done):
+            timing.judge(player.peer, script.iut)
             afterwards.judge(case, player)
     except UnmetError:
         if not player.concluded(case):

@@ -42,10 +42,19 @@ _FIRST_BUFFERS, _FIRST_SHARE = (0xFE, 0xFFFE, 0x7FFFFFFE, 0xFFFFF000), 0.15
 # What happens before the connection is open, by whether the implementation is the active end (opening.py).
 _OPENING_SHARE = 0.2
 _OPENINGS = {
-    True: ("foreign", "foreign", "damaged", "damaged", "refuse", "abort", "none", "restart", "zero", "loose", "loose"),
-    False: ("elsewhere", "elsewhere", "zero", "large"),
+    True: (
+        *("foreign", "foreign", "damaged", "damaged", "refuse", "abort", "none", "restart", "zero", "loose", "loose"),
+        *("sum", "sum"),
+    ),
+    False: ("elsewhere", "elsewhere", "zero", "large", "sum", "sum"),
 }
-_NUMBERED = ("foreign", "damaged", "zero", "loose", "large")
+# Among illegal moves there are more openings, of packets that no conforming peer sends.
+_ILLEGAL_OPENING_SHARE = 0.4
+_ILLEGAL_OPENINGS = {
+    True: ("foreign", "foreign", "zero", "zero", "loose", "loose", "loose", "damaged", "reserved"),
+    False: ("zero", "zero", "large", "elsewhere", "reserved", "endless"),
+}
+_NUMBERED = ("foreign", "damaged", "zero", "loose", "large", "sum", "endless")
 _ANNOUNCED_SHARE = 0.25  # of the transfers of which another size is announced
 _STRINGS_SHARE, _STRING_BYTES = 0.5, (1, 3, 4, 7, 8, 11, 12, 40)
 _MAX = {**LARGEST, "burst_interval_ms": 0xFFFF}
@@ -121,8 +130,9 @@ def values(end: Parameters) -> dict[str, Any]:
 _KEYS = (*_MAX, "death_timer_s", "data_checksum", "client_stall_from", "client_stall_until_us", "client_string")
 
 
-def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES) -> Script:
-    """A script without moves, with random parameters; those of the two ends differ now and then."""
+def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES, *, illegal: bool = False) -> Script:
+    """A script without moves, with random parameters; those of the two ends differ now and then. `illegal`: illegal
+    moves will follow, so that its opening is more often an illegal one."""
     role = chance.choice(roles)
     packet, count = chance.choice(_PACKET_BYTES), chance.choice(_PACKETS_PER_BUFFER)
     if chance.random() < _MANY_PACKETS_SHARE:
@@ -143,7 +153,7 @@ def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES) -> Script:
         name = chance.choice(tuple(LARGEST))
         largest: dict[str, Any] = {name: LARGEST[name]}
         own = dataclasses.replace(own, **largest)
-    opening = _opening(role, chance)
+    opening = _opening(role, chance, illegal=illegal)
     if opening and opening[0].name == "large":
         iut = dataclasses.replace(iut, buffer_size=iut.packet_size * 0xFFFF)
     length = _length(size, packet, 2 if count > max(_PACKETS_PER_BUFFER) else 0, chance)
@@ -160,11 +170,12 @@ def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES) -> Script:
     )
 
 
-def _opening(role: Role, chance: random.Random) -> tuple[Move, ...]:
+def _opening(role: Role, chance: random.Random, *, illegal: bool) -> tuple[Move, ...]:
     """What happens before the connection is open: mostly nothing."""
-    if chance.random() >= _OPENING_SHARE:
+    share, known = (_ILLEGAL_OPENING_SHARE, _ILLEGAL_OPENINGS) if illegal else (_OPENING_SHARE, _OPENINGS)
+    if chance.random() >= share:
         return ()
-    name = chance.choice(_OPENINGS[role.active])
+    name = chance.choice(known[role.active])
     return (Move(name, (chance.randrange(32),) if name in _NUMBERED else ()),)
 
 
