@@ -22,7 +22,6 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.mutants import mutation
 from netblt_conformance.mutants.mutants import Mutant, Variant, load, load_variants
-from netblt_conformance.packets import fuzz
 from netblt_conformance.reference.beside import explain, first_outside
 from netblt_conformance.run.loaded import with_cases
 
@@ -188,7 +187,6 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=0, help="mutants and variants at a time")
     parser.add_argument("words", nargs="*", default=["mutants", "reference", "transfers", "variants"], metavar="WHAT")
     options = parser.parse_args()
-    fuzz.recipes(mutation.SEED)  # children of this process need not make them
     jobs = number_of_jobs(options.jobs)
     return with_cases(lambda _loaded: 0 if all(list(_measured(options.words, jobs))) else 1)
 

@@ -18,11 +18,6 @@ from netblt_conformance.peer import ReceiverPeer, SenderPeer
 COUNT = 150  # packets of a kind and role; each is another one
 
 
-def prepare(seed: int) -> None:
-    """To think of damage takes a second: once is enough for all workers."""
-    fuzz.recipes(seed)
-
-
 def sound_packets(t: Case, peer: ReceiverPeer | SenderPeer) -> dict[str, bytes]:
     """One packet of every type and control message, as this connection would carry them."""
     forge, first = peer.forge, t.profile.first_buffer

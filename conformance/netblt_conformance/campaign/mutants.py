@@ -19,7 +19,6 @@ from netblt_conformance.common.verdicts import Cause, Verdict
 from netblt_conformance.generated import measure
 from netblt_conformance.mutants import mutation
 from netblt_conformance.mutants.mutants import Mutant, MutantError, Variant, chosen, load, load_variants
-from netblt_conformance.packets import fuzz
 from netblt_conformance.run.loaded import with_cases
 
 Entry = Mutant | Variant
@@ -55,7 +54,6 @@ class _Edited(Kind):
         """The objects of the reference are compiled, and the cases are loaded, once for all blocks."""
 
         def prepared(_loaded: object) -> None:
-            fuzz.recipes(mutation.SEED)  # children need not make them
             with mutation.workshop(paths.core()) as self._made:
                 loop()
 

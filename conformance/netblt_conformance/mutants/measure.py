@@ -16,7 +16,6 @@ from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.diagnosis.ranking import LikelyCause, likely_causes
 from netblt_conformance.mutants import mutation
 from netblt_conformance.mutants.mutants import Mutant, MutantError, chosen, load
-from netblt_conformance.packets import fuzz
 from netblt_conformance.run.loaded import with_cases
 
 # The shares that the diagnosis must reach, over all mutants that were named.
@@ -94,7 +93,6 @@ def run(names: Sequence[str], core: Path, jobs: int = 0, results: Path | None = 
 
 
 def _run(wanted: Sequence[Mutant], core: Path, jobs: int, results: Path | None) -> int:
-    fuzz.recipes(mutation.SEED)  # children of this process need not make them
     diagnosed: list[Diagnosed] = []
     with mutation.workshop(core) as made:
         for mutant, outcome in zip(wanted, mutation.in_parallel(_diagnose, made, wanted, jobs), strict=True):

@@ -35,7 +35,6 @@ from netblt_conformance.mutants.mutants import (
     source_file,
 )
 from netblt_conformance.mutants.subject import copy_core, iut_builder
-from netblt_conformance.packets import fuzz
 from netblt_conformance.packets.dialect import RFC998, Dialect
 from netblt_conformance.run.engine import Plan
 from netblt_conformance.run.loaded import Loaded, with_cases
@@ -270,7 +269,6 @@ def _run(
     began, stale = time.monotonic(), []
     killed: list[tuple[Mutant, Outcome]] = []
     _check_tested(wanted, loaded)
-    fuzz.recipes(SEED)  # children of this process need not make them
     with workshop(core, dialect) as made:
         for mutant, outcome in zip(wanted, in_parallel(kill, made, wanted, jobs), strict=True):
             if outcome.mistake:

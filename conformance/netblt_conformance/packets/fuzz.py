@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Field-aware damage: takes sound packets apart with the scapy layers, changes fields, cuts, adds, swaps bytes.
 
-hypothesis thinks of the damage. The same seed gives the same packets. Every packet has a name that states what was done
+The same seed gives the same packets, wherever the suite is installed. Every packet has a name that states what was done
 to it.
 """
 
@@ -58,38 +58,34 @@ def _numbers_of(layer: Any, offset: int, found: list[tuple[str, int, int]]) -> i
 
 
 Step = tuple[str, int, Any]  # what is done; a number that states where; with what
-POOL = 400  # examples that hypothesis makes, some of them equal
+STEPS = ("field", "field", "field", "byte", "cut", "grow")  # fields as often as all others together
+STEPS_MAX = 3
+POOL = 400  # ways to damage a packet
+_GROWTH_MAX_BYTES = 24
 
 
 @functools.cache
 def recipes(seed: int) -> tuple[tuple[Step, ...], ...]:
     """Ways to damage a packet, of one to three steps. They know no packet: numbers are taken modulo what there is. One
-    pool serves a whole run, for hypothesis takes longer to think of a packet than the implementation to read it."""
-    import hypothesis
-    from hypothesis import HealthCheck, Phase
-    from hypothesis import strategies as st
-
-    where = st.integers(0, 0xFFFF)
-    field = st.tuples(st.just("field"), where, st.one_of(st.sampled_from(EDGES), st.integers(0, 0xFFFFFFFF)))
-    byte = st.tuples(st.just("byte"), where, st.integers(1, 255))
-    cut = st.tuples(st.just("cut"), where, st.none())
-    grow = st.tuples(st.just("grow"), where, st.binary(min_size=1, max_size=24))
+    pool serves a whole run."""
+    choice = Random(seed)
     found: dict[tuple[Step, ...], None] = {}
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(
-        max_examples=POOL,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @hypothesis.given(st.lists(st.one_of(field, field, field, byte, cut, grow), min_size=1, max_size=3))
-    def collect(steps: list[Step]) -> None:
-        found[tuple(steps)] = None
-
-    collect()
+    while len(found) < POOL:
+        found[tuple(_step(choice) for _ in range(choice.randint(1, STEPS_MAX)))] = None
     return tuple(found)
+
+
+def _step(choice: Random) -> Step:
+    how, where = choice.choice(STEPS), choice.randrange(0x10000)
+    match how:
+        case "field":
+            return how, where, choice.choice(EDGES) if choice.random() < 0.5 else choice.randrange(1 << 32)
+        case "byte":
+            return how, where, choice.randint(1, 255)
+        case "cut":
+            return how, where, None
+        case _:
+            return how, where, choice.randbytes(choice.randint(1, _GROWTH_MAX_BYTES))
 
 
 def generate(seed: int, choice: Random, sound: Mapping[str, bytes], count: int, *, sealed: bool) -> list[Mutated]:

@@ -13,7 +13,7 @@ from netblt_conformance import __version__
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.judges.tshark import Tshark
 
-_LIBRARIES = ("scapy", "hypothesis", "pytest")
+_LIBRARIES = ("scapy", "pytest")
 _DIGITS = 16  # of a SHA-256 that distinguishes two files
 
 

@@ -32,14 +32,6 @@ class Loaded:
         """Runs in this process what it is given."""
         self._engine.run(plan, emit, next_order, postponed)
 
-    def prepare(self, plan: Plan) -> None:
-        """What a file of cases makes once for all its runs, by its function `prepare`: children that are forked after
-        this have it."""
-        modules = {item.module for item, _ in self._engine.chosen(plan) if isinstance(item, pytest.Function)}
-        for module in modules:
-            if hasattr(module, "prepare"):
-                module.prepare(plan.seed)
-
     def keys(self, plan: Plan) -> list[str]:
         """The runs that the plan picks."""
         return [run.key for _, run in self._engine.chosen(plan)]

@@ -120,7 +120,6 @@ class Supervisor:
 
     def _run(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        loaded.prepare(self._plan)
         planned = [run for run in loaded.planned(self._plan) if run.key not in self._skip]
         real_time = self._plan.factory.real_time
         seconds = durations(paths.suite()) if real_time else None
