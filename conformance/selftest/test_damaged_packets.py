@@ -45,3 +45,8 @@ def test_a_damaged_packet_differs_from_the_sound_one_and_shows_it_unless_it_is_s
         assert " with " in one.name
         if not sealed:
             assert not packets.read(one.packet).checksum_good
+
+
+def test_each_packet_is_tried_with_the_checksum_zero() -> None:
+    found = {one.packet for one in fuzz.generate(7, Random(1), REASONS, 50, sealed=False)}
+    assert {bytes(2) + packet[2:] for packet in REASONS.values()} <= found

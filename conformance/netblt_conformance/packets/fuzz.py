@@ -19,6 +19,7 @@ from netblt_conformance.wire import NETBLT
 HEADER_BYTES = packets.HEADER_BYTES
 # Values that break arithmetic on fields: the edges of 8, 16 and 32 bits, signed and unsigned.
 EDGES = (0, 1, 2, 3, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
+_CHECKSUM_BYTES = 2  # at the beginning
 _LENGTH_AT = 4
 _PATIENCE = 10  # draws for each packet that is wanted: some are equal, or whole after all
 
@@ -90,9 +91,14 @@ def _step(choice: Random) -> Step:
 
 def generate(seed: int, choice: Random, sound: Mapping[str, bytes], count: int, *, sealed: bool) -> list[Mutated]:
     """`count` damaged packets, made of `sound` ones that `choice` picks, by recipes of the run's `seed`. `sealed`: with
-    a right checksum over the damage; else only packets whose checksum shows it."""
+    a right checksum over the damage; else only packets whose checksum shows it, at first each one with the checksum
+    zero, which UDP takes for "not computed"."""
     found: dict[bytes, Mutated] = {}
     names, pool = sorted(sound), recipes(seed)
+    for name in names if not sealed else ():
+        blank = bytes(_CHECKSUM_BYTES) + sound[name][_CHECKSUM_BYTES:]
+        if not packets.read(blank).checksum_good:
+            found[blank] = Mutated(f"{name} with checksum = 0", blank)
     for _ in range(_PATIENCE * count):
         name, shift = choice.choice(names), choice.randrange(0x10000)
         steps = [(how, where + shift, what) for how, where, what in choice.choice(pool)]
