@@ -8,14 +8,10 @@ make_root() {
     say "making a root of $1"
     local options=(--variant=minbase) mirror=() keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
     if [ "$1" = noble ]; then # Ubuntu 24.04. The debootstrap of Debian 12 does not know its name.
-        mirror=(http://archive.ubuntu.com/ubuntu /usr/share/debootstrap/scripts/gutsy)
-        options+=("--components=main,universe")
-        if [ ! -e "$keys" ]; then
-            say "without $keys, the signature of Ubuntu's archive is not verified"
-            options+=(--no-check-gpg)
-        else
-            options+=(--keyring="$keys")
-        fi
+        [ -n "${NETBLT_UBUNTU_MIRROR-}" ] || die 2 "set NETBLT_UBUNTU_MIRROR to the URL of a mirror of Ubuntu"
+        [ -e "$keys" ] || die 2 "$keys is missing (package ubuntu-keyring): packages of Ubuntu could not be verified"
+        mirror=("$NETBLT_UBUNTU_MIRROR" /usr/share/debootstrap/scripts/gutsy)
+        options+=("--components=main,universe" --keyring="$keys")
     fi
     debootstrap "${options[@]}" "$1" "$2" "${mirror[@]}" >"$2.log" 2>&1 || {
         tail -5 "$2.log" >&2
