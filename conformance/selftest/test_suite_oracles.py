@@ -368,6 +368,19 @@ def test_an_end_that_is_not_believed_because_its_sender_transfers_on_is_no_fault
     assert silent == ["QUIT-05" if end is QUITTED else "ABORT-02"], "a KEEPALIVE is no transfer"
 
 
+@pytest.mark.parametrize(("late", "expected"), [(True, []), (False, ["ABORT-02"])])
+def test_a_copy_that_comes_after_the_end_may_be_answered_with_abort(*, late: bool, expected: list[str]) -> None:
+    """AMB-55: it is a packet of no connection then."""
+    monitor = Monitor(Session(PASSIVE_SENDER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
+    before = [*setup(PASSIVE_SENDER), *STARTED, ABORTED]
+    show(monitor, before, 0)
+    if late:
+        monitor.came_late()
+    show(monitor, [iut(IUT.reason(Type.ABORT, "no such connection"))], len(before))
+    monitor.finish()
+    assert [one.requirement for one in monitor.violations] == expected
+
+
 def test_packets_that_come_when_they_are_asked_for_may_have_been_left_out() -> None:
     """AMB-72: the LDATA too."""
     left_out = [*STARTED, sends(0, 0, 2), sends(1, 1, 2), told(resend(3, 0, 1), resend(4, 1, 0))]

@@ -40,8 +40,8 @@ PORTS_REFUSED = Check(
     seen="a new OPEN on the ports of a closed connection was answered with ABORT",
     verdict=Verdict.WARN,
 )
-_LATE_ANSWERS = (Type.ABORT, Type.REFUSED)
 _LISTEN_US = 10 * S
+_ROUND_TRIPS_MAX = 8
 
 
 def judge(case: Case, player: Player) -> None:
@@ -60,12 +60,22 @@ def judge(case: Case, player: Player) -> None:
         findings.tell(peer, STILL_OPEN, None)
         return
     how = player.left if player.left in _REQUIREMENT else ""
-    peer.listen(2 * peer.link.delay_us)
+    _settle(peer)
     for seen in peer.listen(_LISTEN_US)[:1]:
         findings.tell(peer, FOLLOWS[how], seen.frame, type=_name(seen.packet))
     _late(player, how)
     if not player.script.role.active:
         _again(case, peer)
+
+
+def _settle(peer: ReceiverPeer | SenderPeer) -> None:
+    """Until nothing of either end is on the way: the tester answers what it receives, and the answer may come too late
+    and be answered itself (AMB-55)."""
+    for _ in range(_ROUND_TRIPS_MAX):
+        began_us = peer.now_us
+        peer.listen(2 * peer.link.delay_us)
+        if peer.last_sent_us < began_us:
+            return
 
 
 def _name(packet: Packet) -> str:
@@ -81,7 +91,7 @@ def _late(player: Player, how: str) -> None:
             continue
         copies.deliver_late(frame)
         for seen in peer.listen(QUIET_US)[:1]:
-            if seen.packet.type not in _LATE_ANSWERS:
+            if seen.packet.type not in findings.OF_NO_CONNECTION:
                 findings.tell(peer, SERVED[how], seen.frame, type=_name(seen.packet))
     copies.send_foreign(peer.forge.reason(Type.ABORT, "late"), peer.address)
     for seen in peer.listen(QUIET_US)[:1]:

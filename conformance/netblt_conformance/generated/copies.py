@@ -98,9 +98,10 @@ class Copies:
         return next((number for number in ours if packets.read(self.payload(number)).type in tuple(kinds)), None)
 
     def deliver_late(self, frame: int) -> None:
-        """The packet of this frame arrives when its connection is over: the oracles do not see it."""
+        """The packet of this frame arrives when its connection is over: the oracles do not see what it says."""
         copy = self._send(frame, self.payload(frame), self._peer.link.capture.frames[frame].packet)
         self._no_originals.add(copy)
+        self._peer.monitor.came_late()
 
     def deliver_damaged(self, frame: int, change: Change) -> None:
         """A damaged copy of it arrives; no end may take notice of it (CKSUM-06)."""

@@ -8,8 +8,10 @@ from collections.abc import Hashable
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated.script import Script
 from netblt_conformance.oracles.base import Check, Violation
+from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer.base import Peer
 
+OF_NO_CONNECTION = (Type.ABORT, Type.REFUSED)  # legal answers to a packet of no connection (AMB-55)
 LOOSENED = Check(
     "NEG-10",
     expected="at most its own proposal (AMB-25)",

@@ -204,7 +204,8 @@ class Player(ABC):
                 self.copies.deliver(self.copies.opening())
             else:
                 peer.send_keepalive()
-        answers = [seen for seen in peer.listen(2 * peer.link.delay_us + 1) if not seen.packet.is_data]
+        came = [seen for seen in peer.listen(2 * peer.link.delay_us + 1) if not seen.packet.is_data]
+        answers = [seen for seen in came if seen.packet.type not in findings.OF_NO_CONNECTION]
         if len(answers) >= _STORM_ANSWERS:
             check = findings.STORM["OPEN-08" if opening else "TIMER-12"]
             findings.tell(peer, check, answers[0].frame, count=len(answers))

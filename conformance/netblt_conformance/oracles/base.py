@@ -81,5 +81,8 @@ class Oracle:
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         """A packet of the implementation."""
 
+    def came_late(self) -> None:
+        """A copy of a packet of the tester, which the oracle does not see, comes after the end (AMB-55)."""
+
     def finish(self) -> None:
         """Nothing will follow: what had to wait for the end is judged now."""

@@ -53,6 +53,9 @@ class ClosingOracle(Oracle):
         elif packet.type is Type.QUITACK and self._own_quit and self._quitack_us is None:
             self._quitack_us = time_us
 
+    def came_late(self) -> None:
+        self._spoke_since = True
+
     def _on_own_quit(self, time_us: int, frame: int) -> None:
         """A repetition needs a time-out, and ends with the QUITACK."""
         before_us, self._own_quit_us = self._own_quit_us, time_us

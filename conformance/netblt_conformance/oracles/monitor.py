@@ -79,6 +79,11 @@ class Monitor:
         for oracle in self._oracles:
             oracle.sent(packet, time_us, frame)
 
+    def came_late(self) -> None:
+        """A copy of a packet of the tester comes when the connection is over."""
+        for oracle in self._oracles:
+            oracle.came_late()
+
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         ours = self.session.same_connection(packet, sent=False) or packet.type is Type.OPEN
         readable = packet.error is None and packet.type is not None

@@ -172,6 +172,11 @@ class Peer:
         return frame
 
     @property
+    def last_sent_us(self) -> int:
+        """When the tester's newest packet left."""
+        return self._last_sent_us
+
+    @property
     def _summed(self) -> bool:
         return self.agreed is not None and self.agreed.data_checksum
 
