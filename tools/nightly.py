@@ -182,6 +182,12 @@ def bakeoff(given: argparse.Namespace) -> list[Command]:
     return [[*command, "--output", str(given.report / "bakeoff")]]
 
 
+def variant_pairs(given: argparse.Namespace) -> list[Command]:
+    """A fifth of all single faults for each pair."""
+    command = [str(VENV / "netblt-conformance"), "bakeoff", "--variants", "--faults", "18"]
+    return [[*command, "--seed", str(given.first_seed), "--output", str(given.report / "variant-pairs")]]
+
+
 def learned(given: argparse.Namespace) -> list[Command]:
     """The machines of the reference and of the example in C must be the stored ones, which have the same seed."""
     command = [str(VENV / "netblt-conformance"), "learn"]
@@ -281,6 +287,7 @@ JOBS = [
         campaign),
     Job("bakeoff", "all implementations of this repository against each other, on real links over bad networks", HOUR_S,
         bakeoff),
+    Job("variant-pairs", "legal variants against each other under single faults", HOUR_S, variant_pairs),
     Job("learned", "state machines of the reference, learned again, must be those that are stored; mutants must "
         "differ", 2 * HOUR_S, learned, keep_going=True),
     Job("mutants", "every wrong variant must be found", HOUR_S,

@@ -26,6 +26,13 @@ JSON_NAME, PAGE_NAME = "bakeoff.json", "bakeoff.html"
 JOBS_FOR_EACH_PROCESSOR = 3
 
 
+def _not_negative(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text}: 0 or more is expected")
+    return number
+
+
 def _names(text: str, known: Sequence[str], what: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
@@ -46,7 +53,21 @@ def _ways(text: str) -> list[Encapsulation]:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("adapter", nargs="+", type=Path, metavar="ADAPTER", help="TOML file of an implementation")
+    parser.add_argument("adapter", nargs="*", type=Path, metavar="ADAPTER", help="TOML file of an implementation")
+    parser.add_argument(
+        "--variants",
+        nargs="*",
+        metavar="NAME",
+        help="instead: legal variants of the reference in virtual time, all of them, one against all, or these "
+        "against each other",
+    )
+    parser.add_argument(
+        "--faults",
+        type=_not_negative,
+        metavar="N",
+        help="with --variants: so many of the single faults for each pair, chosen by the seed (default: all)",
+    )
+    parser.add_argument("--no-dissector", action="store_true", help="with --variants: skip the dissector check")
     parser.add_argument(
         "--paths",
         type=_paths,
@@ -72,7 +93,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where the page and the captures go (default: %(default)s)",
     )
-    parser.add_argument("--json", metavar="FILE", help=f"the results to FILE, - is stdout (default: DIR/{JSON_NAME})")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        help=f"the results to FILE, - is stdout (default: DIR/{JSON_NAME}; with --variants none)",
+    )
     parser.add_argument(
         "--details",
         choices=("failures", "all"),
@@ -92,6 +117,35 @@ def exit_code(outcomes: Sequence[Outcome]) -> ExitCode:
 
 
 def command_bakeoff(options: argparse.Namespace) -> int:
+    if options.variants is not None:
+        return _variants(options)
+    if not options.adapter:
+        options.parser.error("name the adapter of each implementation, or give --variants")
+    if options.faults is not None or options.no_dissector:
+        options.parser.error("--faults and --no-dissector need --variants")
+    return _on_links(options)
+
+
+def _variants(options: argparse.Namespace) -> int:
+    from netblt_conformance.bakeoff import variants
+
+    if options.adapter:
+        options.parser.error("--variants takes no adapter")
+    return variants.command(
+        variants.Wanted(
+            options.variants,
+            options.faults,
+            options.seed,
+            options.jobs,
+            not options.no_dissector,
+            options.output,
+            options.json,
+            options.quiet,
+        )
+    )
+
+
+def _on_links(options: argparse.Namespace) -> int:
     from netblt_conformance.bakeoff import contestants, differences, document, page, runner, scorecard, text
     from netblt_conformance.judges.tshark import Tshark
     from netblt_conformance.report.deliver import deliver

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""bakeoff --variants: builds the legal variants of the reference core, lets all meet each other, and reports which
+pairs complete, which are documented not to, and which are neither."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import multiprocessing
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netblt_conformance.bakeoff import incompatible
+from netblt_conformance.bakeoff.incompatible import Entry
+from netblt_conformance.bakeoff.variant_pairs import REFERENCE, Found, Member, Plan, meet, pairs
+from netblt_conformance.common import paths
+from netblt_conformance.common.arguments import number_of_jobs
+from netblt_conformance.common.verdicts import ExitCode
+from netblt_conformance.common.words import fit
+from netblt_conformance.mutants.mutants import Variant, chosen, load_variants
+from netblt_conformance.mutants.mutation import Workshop, workshop
+from netblt_conformance.report.deliver import deliver
+from netblt_conformance.report.progress import Progress
+from netblt_conformance.sweep.offences import Offence
+from netblt_conformance.sweep.workers import Job, Outcome, Pool, Task, captures
+
+_BUILDING, _MEETING = "variants built", "transfers"
+# Pairs and violations of different kinds that are shown with a capture.
+SHOWN_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line asks for."""
+
+    names: Sequence[str]  # none: all; one: it against all; several: these against each other
+    faults: int | None  # of the single faults of each transfer, for each pair; None: all
+    seed: int
+    jobs: int  # 0: as many as there are processors
+    dissector: bool
+    output: Path
+    json: str | None  # a file, or - for stdout
+    quiet: bool = False
+
+
+def command(wanted: Wanted) -> ExitCode:
+    """0: every pair completes, or is documented not to, and no violation was found. 1: not so."""
+    every = load_variants(paths.variants())
+    entries = incompatible.load(frozenset({REFERENCE, *(variant.name for variant in every)}))
+    names = [name for name in wanted.names if name != REFERENCE]
+    named = chosen(every, names)  # a wrong name is reported before anything is built
+    alone = wanted.names[0] if len(wanted.names) == 1 else ""
+    with_reference = not names or bool(alone) or REFERENCE in wanted.names
+    jobs, progress = number_of_jobs(wanted.jobs), Progress(wanted=not wanted.quiet)
+    with workshop(paths.core()) as made:
+        members = [Member(REFERENCE, made.library)] if with_reference else []
+        members += _built(made, every if alone else named, jobs, progress)
+        plan = Plan(made.library, pairs(members, one=alone), wanted.faults, wanted.seed, jobs, wanted.dissector)
+        began_s = time.monotonic()
+        found = meet(plan, lambda done, of: progress.show(_MEETING, done, of))
+        progress.clear()
+        report = _Report(found, plan, entries, wanted.output, whole=not wanted.names and wanted.faults is None)
+        report.keep()
+    if wanted.json is not None:
+        deliver(json.dumps(report.document(), indent=2) + "\n", wanted.json)
+    if wanted.json != "-":
+        report.show(time.monotonic() - began_s, everything=not wanted.quiet)
+    return report.status
+
+
+def _built(made: Workshop, some: Sequence[Variant], jobs: int, progress: Progress) -> Iterator[Member]:
+    context = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        for number, (variant, library) in enumerate(zip(some, pool.map(made.build, some), strict=True), 1):
+            progress.show(_BUILDING, number, len(some))
+            yield Member(variant.name, library)
+
+
+class _Report:
+    """What came of all pairs, by what explains it. `whole`: all pairs met under every fault, so that an entry of
+    incompatible.toml that explains nothing is out of date."""
+
+    def __init__(self, found: Found, plan: Plan, entries: Sequence[Entry], output: Path, *, whole: bool) -> None:
+        self._found, self._plan, self._output = found, plan, output
+        self._explained: dict[tuple[str, str], Entry] = {}
+        self._failed: dict[tuple[str, str], Outcome] = {}  # the first failure of each pair that nothing explains
+        for pair, outcomes in found.failures.items():
+            for outcome in outcomes:
+                entry = next((one for one in entries if one.covers(found.meeting(outcome.task))), None)
+                if entry is None:
+                    self._failed.setdefault(pair, outcome)
+                else:
+                    self._explained.setdefault(pair, entry)
+        self._documented = self._explained.keys() - self._failed.keys()
+        self._undecided = found.undecided.keys() - self._failed.keys() - self._documented
+        used = {id(entry) for entry in self._explained.values()}
+        self._stale = [entry for entry in entries if whole and id(entry) not in used]
+        self._kinds = self._first_offences()
+        self._kept: dict[Task, Path] = {}
+
+    @property
+    def status(self) -> ExitCode:
+        good = not self._failed and not self._kinds and not self._stale
+        return ExitCode.HOLDS if good else ExitCode.FAILED
+
+    def _first_offences(self) -> list[tuple[Offence, int]]:
+        """The first violation of each requirement and variant, and in how many transfers there is one."""
+        first: dict[tuple[str, str], Offence] = {}
+        tasks: dict[tuple[str, str], set[Task]] = {}
+        for offence in self._found.offences:
+            kind = offence.finding.requirement, self._found.offender(offence)
+            first.setdefault(kind, offence)
+            tasks.setdefault(kind, set()).add(offence.task)
+        return [(first[kind], len(tasks[kind])) for kind in sorted(first)]
+
+    def keep(self) -> None:
+        """Plays what is not documented again, each for a capture of its own."""
+        tasks = [outcome.task for _, outcome in sorted(self._failed.items())][:SHOWN_MAX]
+        tasks += [offence.task for offence, _ in self._kinds][:SHOWN_MAX]
+        for number, task in enumerate(dict.fromkeys(tasks), 1):
+            self._output.mkdir(parents=True, exist_ok=True)
+            path = self._output / f"pair.{number}.pcapng"
+            job = Job(0, (task,), self._plan.seed, self._output / f".pair.{number}.pcapng")
+            Pool(1, lambda _outcome: None, lambda _count: None).run(iter([job]), lambda _job: None)
+            for capture in captures(job):
+                capture.replace(path)
+                self._kept[task] = path
+
+    def show(self, seconds: float, *, everything: bool) -> None:
+        """On standard output."""
+        if everything:
+            self._show_documented()
+        for _, outcome in sorted(self._failed.items())[:SHOWN_MAX]:
+            print(fit(f"FAIL   {self._words(outcome.task)}: {outcome.seen} {self._where(outcome.task)}"))
+        for offence, count in self._kinds[:SHOWN_MAX]:
+            finding, name = offence.finding, self._found.offender(offence)
+            print(fit(f"FAIL   {finding.requirement} is violated by {name} in {count} transfers (dissector)"))
+            print(fit(f"       {self._words(offence.task)}: {finding.text} {self._where(offence.task)}"))
+        for entry in self._stale:
+            print(fit(f"STALE  {' '.join(entry.ambiguities)}: the pairs of this entry complete: {entry.about}"))
+        self._show_summary(seconds)
+
+    def _show_documented(self) -> None:
+        counts = Counter(id(self._explained[pair]) for pair in self._documented)
+        for entry in {id(entry): entry for entry in self._explained.values()}.values():
+            print(fit(f"{' '.join(entry.ambiguities):<7}{counts[id(entry)]} pairs: {entry.about}"))
+
+    def _show_summary(self, seconds: float) -> None:
+        found, plan = self._found, self._plan
+        print(
+            f"{len(plan.pairs)} pairs: {self._completed} completed, {len(self._documented)} are documented not to, "
+            f"{len(self._undecided)} undecided, {len(self._failed)} failed; {len(self._kinds)} kinds of violations"
+        )
+        if found.unanswered:
+            print(f"{found.unanswered} transfers: all data arrived, and the receiver's last OK got no answer (AMB-53)")
+        most = "every single fault" if plan.faults is None else f"{plan.faults} single faults of each pair and transfer"
+        print(f"{found.transfers} transfers, without faults and under {most}, seed {plan.seed}, {seconds:.0f} s")
+
+    @property
+    def _completed(self) -> int:
+        return len(self._plan.pairs) - len(self._documented) - len(self._undecided) - len(self._failed)
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON."""
+        documented = Counter(" ".join(self._explained[pair].ambiguities) for pair in self._documented)
+        return {
+            "pairs": len(self._plan.pairs),
+            "completed": self._completed,
+            "documented": dict(sorted(documented.items())),
+            "undecided": [list(pair) for pair in sorted(self._undecided)],
+            "failed": [
+                {"sender": pair[0], "receiver": pair[1], **self._how(outcome.task), "seen": outcome.seen}
+                for pair, outcome in sorted(self._failed.items())
+            ],
+            "violations": [
+                {
+                    "requirement": offence.finding.requirement,
+                    "offender": self._found.offender(offence),
+                    "transfers": count,
+                    **self._how(offence.task),
+                    "seen": offence.finding.text,
+                }
+                for offence, count in self._kinds
+            ],
+            "stale": [entry.about for entry in self._stale],
+            "transfers": self._found.transfers,
+            "seed": self._plan.seed,
+            "exit_code": int(self.status),
+        }
+
+    def _how(self, task: Task) -> dict[str, Any]:
+        opener = self._found.meeting(task).opener
+        capture = str(self._kept[task]) if task in self._kept else None
+        return {"opener": opener, "transfer": task.transfer.name, "schedule": list(task.schedule), "capture": capture}
+
+    def _words(self, task: Task) -> str:
+        sender, receiver = self._found.pair(task)
+        schedule = "; ".join(task.schedule) or "without any fault"
+        return f"{sender} to {receiver}, the {self._found.meeting(task).opener} opens, {task.transfer.name}, {schedule}"
+
+    def _where(self, task: Task) -> str:
+        return f"[{self._kept[task]}]" if task in self._kept else ""
