@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,8 +72,8 @@ def test_a_baseline_that_cannot_be_read_ends_the_run_before_it_begins(command: C
     assert not done.report.exists()
 
 
-# Nothing but the command and grep: what a CI job of another project can do. The example endpoint sends a QUIT in the
-# middle of a buffer, which fails one case as an active sender.
+# Nothing but the command and grep: what a CI job of another project can do. The endpoint sends a QUIT in the middle of
+# a buffer, which fails one case as an active sender.
 KNOWN_FAILURES = r"""
 expect() { # STATUS WORDS...: the command ends with this status; its output stays in `out`
     local want=$1 status=0
@@ -125,7 +124,10 @@ says 'New failures: 1'
 @pytest.mark.usefixtures("built_writer")
 @pytest.mark.skipif(not COMMAND.is_file(), reason="tools/setup has not run here")
 def test_known_failures_of_an_adapter_and_a_baseline(tmp_path: Path) -> None:
-    shutil.copy(paths.adapters() / "example_pipe_endpoint.py", tmp_path / "endpoint.py")
+    good = (paths.adapters() / "example_pipe_endpoint.py").read_text(encoding="utf-8")
+    faulty = good.replace("return bool(self.queue)", "return False")
+    assert faulty != good
+    (tmp_path / "endpoint.py").write_text(faulty, encoding="utf-8")
     (tmp_path / "plain.toml").write_text(
         'name = "somebody else\'s endpoint"\n[pipe]\ncommand = ["{python}", "{adapter_dir}/endpoint.py"]\n',
         encoding="utf-8",
