@@ -98,7 +98,7 @@ class Copies:
         return next((number for number in ours if packets.read(self.payload(number)).type in tuple(kinds)), None)
 
     def deliver_late(self, frame: int) -> None:
-        """The packet of this frame arrives when its connection is over: the oracles do not see what it says."""
+        """The packet of this frame arrives when its connection is over: the oracles do not see it as a packet."""
         copy = self._send(frame, self.payload(frame), self._peer.link.capture.frames[frame].packet)
         self._no_originals.add(copy)
         self._peer.monitor.came_late()
