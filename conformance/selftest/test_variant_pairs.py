@@ -13,7 +13,7 @@ from netblt_conformance.bakeoff.variant_pairs import Found, Member, Plan, pairs
 from netblt_conformance.bakeoff.variants import Wanted
 from netblt_conformance.commands import cli
 from netblt_conformance.common.model import ACTIVE_SENDER
-from netblt_conformance.common.verdicts import ExitCode, Verdict
+from netblt_conformance.common.verdicts import Cause, ExitCode, Verdict
 from netblt_conformance.mutants.mutants import MutantError
 from netblt_conformance.sweep.transfers import TRANSFERS
 from netblt_conformance.sweep.workers import Job, Outcome, Task
@@ -45,14 +45,14 @@ def test_a_pair_that_cannot_complete_holds_only_where_its_ambiguity_is_documente
     assert all(Path(one["capture"]).stat().st_size > 500 for one in failed)
 
 
-def found(*verdicts: Verdict) -> Found:
+def found(*verdicts: Verdict, cause: Cause = Cause.JUDGEMENT) -> Found:
     """What came of one pair, a transfer without faults for each verdict."""
     task = Task(ONE.library, OTHER.library, TRANSFERS[0], ACTIVE_SENDER, ())
     job = Job(0, (task,) * len(verdicts), 1, None)
     made = Found({ONE.library: ONE.name, OTHER.library: OTHER.name}, len(verdicts))
     for index, verdict in enumerate(verdicts):
         kept = made.undecided if verdict is Verdict.INCONC else made.failures
-        kept[ONE.name, OTHER.name].append(Outcome(job, index, verdict, "seen"))
+        kept[ONE.name, OTHER.name].append(Outcome(job, index, verdict, "seen", cause))
     return made
 
 
@@ -71,8 +71,36 @@ def test_the_exit_status_hides_neither_a_failure_nor_an_entry_that_is_out_of_dat
 ) -> None:
     entry = Entry(ambiguities=("AMB-10",), about="x", sender=(ONE.name,), receiver=(OTHER.name,))
     plan = Plan(ONE.library, ((ONE, OTHER),), None, 1, 1)
-    report = variants._Report(found(*verdicts), plan, [entry] if documented else [], Path("x"), whole=True)
+    report = variants._Report(found(*verdicts), plan, [entry] if documented else [], Path("x"))
     assert report.status == status
+
+
+@pytest.mark.parametrize(
+    ("verdict", "cause", "status"),
+    [
+        (Verdict.FAIL, Cause.CRASH, ExitCode.FAILED),
+        (Verdict.ERROR, Cause.SUITE, ExitCode.COULD_NOT_RUN),
+    ],
+)
+def test_the_list_explains_neither_a_crash_nor_an_error_of_the_suite(
+    verdict: Verdict, cause: Cause, status: ExitCode
+) -> None:
+    entry = Entry(ambiguities=("AMB-10",), about="x", sender=(ONE.name,), receiver=(OTHER.name,))
+    broken = found(verdict, cause=cause)
+    assert variants._Report(broken, Plan(ONE.library, ((ONE, OTHER),), None, 1, 1), [entry], Path("x")).status == status
+
+
+@pytest.mark.parametrize(
+    ("faults", "faults_only", "stale"), [(None, True, 1), (0, True, 0), (None, False, 1), (0, False, 1)]
+)
+def test_each_documented_pair_that_completes_is_named_also_where_another_pair_of_its_entry_fails(
+    *, faults: int | None, faults_only: bool, stale: int
+) -> None:
+    """ONE to OTHER fails and ONE to ONE completes. An entry about faults only needs every fault to be out of date."""
+    entry = Entry(ambiguities=("AMB-10",), about="x", sender=(ONE.name,), faults_only=faults_only)
+    plan = Plan(ONE.library, ((ONE, OTHER), (ONE, ONE)), faults, 1, 1)
+    report = variants._Report(found(Verdict.FAIL), plan, [entry], Path("x"))
+    assert report.document()["stale"] == [{"sender": "one", "receiver": "one", "ambiguities": ["AMB-10"]}] * stale
 
 
 def test_one_member_meets_all_others_as_sender_and_as_receiver_and_itself_once() -> None:

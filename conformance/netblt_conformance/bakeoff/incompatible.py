@@ -17,7 +17,7 @@ from netblt_conformance.common import paths, toml_file
 from netblt_conformance.common.toml_file import Table, Text, Texts, TomlError
 from netblt_conformance.mutants.mutants import MutantError
 
-_Opener = Literal["sender", "receiver", ""]
+Opener = Literal["sender", "receiver", ""]
 
 
 class Entry(Table):
@@ -28,7 +28,7 @@ class Entry(Table):
     sender: Texts = ()  # variants; empty: any
     receiver: Texts = ()
     group: Texts = ()  # instead of both: these complete with each other, and with no one else
-    opener: _Opener = ""  # who has to be the active end; empty: either
+    opener: Opener = ""  # who has to be the active end; empty: either
     faults_only: bool = False  # without any fault the pair completes
 
     @model_validator(mode="after")
@@ -62,7 +62,7 @@ class VariantMeeting:
 
     sender: str
     receiver: str
-    opener: _Opener
+    opener: Opener
     disturbed: bool  # by a fault of the network
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.bakeoff import incompatible
-from netblt_conformance.bakeoff.incompatible import Entry
+from netblt_conformance.bakeoff.incompatible import Entry, Opener, VariantMeeting
 from netblt_conformance.bakeoff.variant_pairs import REFERENCE, Found, Member, Plan, meet, pairs
 from netblt_conformance.common import paths
 from netblt_conformance.common.arguments import number_of_jobs
-from netblt_conformance.common.verdicts import ExitCode
+from netblt_conformance.common.verdicts import Cause, ExitCode, Verdict
 from netblt_conformance.common.words import fit
 from netblt_conformance.mutants.mutants import Variant, chosen, load_variants
 from netblt_conformance.mutants.mutation import Workshop, workshop
@@ -29,6 +29,7 @@ from netblt_conformance.sweep.offences import Offence
 from netblt_conformance.sweep.workers import Job, Outcome, Pool, Task, captures
 
 _BUILDING, _MEETING = "variants built", "transfers"
+_OPENERS: tuple[Opener, ...] = ("sender", "receiver")
 # Pairs and violations of different kinds that are shown with a capture.
 SHOWN_MAX = 20
 
@@ -48,7 +49,8 @@ class Wanted:
 
 
 def command(wanted: Wanted) -> ExitCode:
-    """0: every pair completes, or is documented not to, and no violation was found. 1: not so."""
+    """0: every pair completes, or is documented not to, and no violation was found. 1: not so. 2: a process of the
+    suite failed."""
     every = load_variants(paths.variants())
     entries = incompatible.load(frozenset({REFERENCE, *(variant.name for variant in every)}))
     names = [name for name in wanted.names if name != REFERENCE]
@@ -63,7 +65,7 @@ def command(wanted: Wanted) -> ExitCode:
         began_s = time.monotonic()
         found = meet(plan, lambda done, of: progress.show(_MEETING, done, of))
         progress.clear()
-        report = _Report(found, plan, entries, wanted.output, whole=not wanted.names and wanted.faults is None)
+        report = _Report(found, plan, entries, wanted.output)
         report.keep()
     if wanted.json is not None:
         deliver(json.dumps(report.document(), indent=2) + "\n", wanted.json)
@@ -80,32 +82,48 @@ def _built(made: Workshop, some: Sequence[Variant], jobs: int, progress: Progres
             yield Member(variant.name, library)
 
 
-class _Report:
-    """What came of all pairs, by what explains it. `whole`: all pairs met under every fault, so that an entry of
-    incompatible.toml that explains nothing is out of date."""
+def _explanation(entries: Sequence[Entry], meeting: VariantMeeting) -> Entry | None:
+    return next((entry for entry in entries if entry.covers(meeting)), None)
 
-    def __init__(self, found: Found, plan: Plan, entries: Sequence[Entry], output: Path, *, whole: bool) -> None:
+
+class _Report:
+    """What came of all pairs, by what explains it."""
+
+    def __init__(self, found: Found, plan: Plan, entries: Sequence[Entry], output: Path) -> None:
         self._found, self._plan, self._output = found, plan, output
         self._explained: dict[tuple[str, str], Entry] = {}
         self._failed: dict[tuple[str, str], Outcome] = {}  # the first failure of each pair that nothing explains
         for pair, outcomes in found.failures.items():
             for outcome in outcomes:
-                entry = next((one for one in entries if one.covers(found.meeting(outcome.task))), None)
-                if entry is None:
+                entry = _explanation(entries, found.meeting(outcome.task))
+                if entry is None or outcome.cause is not Cause.JUDGEMENT:
                     self._failed.setdefault(pair, outcome)
                 else:
                     self._explained.setdefault(pair, entry)
         self._documented = self._explained.keys() - self._failed.keys()
         self._undecided = found.undecided.keys() - self._failed.keys() - self._documented
-        used = {id(entry) for entry in self._explained.values()}
-        self._stale = [entry for entry in entries if whole and id(entry) not in used]
+        self._erred = any(one.verdict is Verdict.ERROR for outcomes in found.failures.values() for one in outcomes)
+        self._stale = self._documented_and_complete(entries)
         self._kinds = self._first_offences()
         self._kept: dict[Task, Path] = {}
 
     @property
     def status(self) -> ExitCode:
+        if self._erred:
+            return ExitCode.COULD_NOT_RUN
         good = not self._failed and not self._kinds and not self._stale
         return ExitCode.HOLDS if good else ExitCode.FAILED
+
+    def _documented_and_complete(self, entries: Sequence[Entry]) -> dict[tuple[str, str], Entry]:
+        """Pairs that complete although an entry states that they do not. Every pair meets without faults; what an entry
+        states of faults only is known when every fault was tried."""
+        stale, every = {}, self._plan.faults is None
+        for pair in ((sender.name, receiver.name) for sender, receiver in self._plan.pairs):
+            meetings = (VariantMeeting(*pair, opener, disturbed=every) for opener in _OPENERS)
+            entry = next(filter(None, (_explanation(entries, meeting) for meeting in meetings)), None)
+            if entry is not None and pair not in self._found.failures and pair not in self._found.undecided:
+                stale[pair] = entry
+        return stale
 
     def _first_offences(self) -> list[tuple[Offence, int]]:
         """The first violation of each requirement and variant, and in how many transfers there is one."""
@@ -140,8 +158,8 @@ class _Report:
             finding, name = offence.finding, self._found.offender(offence)
             print(fit(f"FAIL   {finding.requirement} is violated by {name} in {count} transfers (dissector)"))
             print(fit(f"       {self._words(offence.task)}: {finding.text} {self._where(offence.task)}"))
-        for entry in self._stale:
-            print(fit(f"STALE  {' '.join(entry.ambiguities)}: the pairs of this entry complete: {entry.about}"))
+        for (sender, receiver), entry in sorted(self._stale.items())[:SHOWN_MAX]:
+            print(fit(f"STALE  {sender} to {receiver} completes, but {' '.join(entry.ambiguities)} is to prevent it"))
         self._show_summary(seconds)
 
     def _show_documented(self) -> None:
@@ -155,6 +173,8 @@ class _Report:
             f"{len(plan.pairs)} pairs: {self._completed} completed, {len(self._documented)} are documented not to, "
             f"{len(self._undecided)} undecided, {len(self._failed)} failed; {len(self._kinds)} kinds of violations"
         )
+        if self._stale:
+            print(f"{len(self._stale)} pairs complete although incompatible.toml states that they do not")
         if found.unanswered:
             print(f"{found.unanswered} transfers: all data arrived, and the receiver's last OK got no answer (AMB-53)")
         most = "every single fault" if plan.faults is None else f"{plan.faults} single faults of each pair and transfer"
@@ -186,7 +206,10 @@ class _Report:
                 }
                 for offence, count in self._kinds
             ],
-            "stale": [entry.about for entry in self._stale],
+            "stale": [
+                {"sender": sender, "receiver": receiver, "ambiguities": list(entry.ambiguities)}
+                for (sender, receiver), entry in sorted(self._stale.items())
+            ],
             "transfers": self._found.transfers,
             "seed": self._plan.seed,
             "exit_code": int(self.status),
