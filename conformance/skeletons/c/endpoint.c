@@ -45,14 +45,14 @@ static uint16_t ones_sum(const uint8_t *octets, size_t length)
 static void send_refused(netblt_iut *iut, const uint8_t destination[4], const uint8_t *open, const char *reason)
 {
     uint8_t *packet = iut->output;
-    size_t length = HEADER_BYTES + strlen(reason) + 1;
+    size_t reason_bytes = strlen(reason) + 1, length = HEADER_BYTES + reason_bytes;
     memset(packet, 0, OUTPUT_MAX_BYTES);
     packet[2] = iut->params.version_byte;
     packet[3] = REFUSED;
     write_u16(packet + 4, (unsigned)length);
     memcpy(packet + 6, open + 8, 2); /* our port */
     memcpy(packet + 8, open + 6, 2); /* the port of the peer */
-    memcpy(packet + HEADER_BYTES, reason, strlen(reason));
+    memcpy(packet + HEADER_BYTES, reason, reason_bytes);
     write_u16(packet, (uint16_t)~ones_sum(packet, length));
     iut->output_length = (length + 3) / 4 * 4; /* packets are multiples of 4 bytes */
     memcpy(iut->destination, destination, 4);
