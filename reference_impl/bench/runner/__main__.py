@@ -4,18 +4,15 @@
 from __future__ import annotations
 
 import argparse
-import json
-import signal
 import sys
 from pathlib import Path
-from typing import NoReturn
 
 from . import report
 from .everything import plan_groups
 from .groups import Settings
 from .peers import Build
 from .plan import carry_out, clock
-from .processes import BenchError
+from .program import end_orderly, run_program
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -47,16 +44,9 @@ def read_arguments(argv: list[str]) -> argparse.Namespace:
     return given
 
 
-def interrupted(number: int, _frame: object) -> NoReturn:
-    """Leaves through every `with`: programs end, and their namespaces with them."""
-    print("tools/bench: interrupted", file=sys.stderr)
-    raise SystemExit(128 + number if number != signal.SIGINT else 130)
-
-
 def main(argv: list[str]) -> int:
     given = read_arguments(argv)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupted)
+    end_orderly()
     settings = Settings.of(given)
     groups = plan_groups(Build(given.build), settings)
     steps = [step for group in groups for step in group.steps]
@@ -71,18 +61,9 @@ def main(argv: list[str]) -> int:
     print(f"{len(steps)} measurements, about {clock(sum(step.seconds for step in steps))}", file=sys.stderr)
     carry_out(steps)
     results = [group.finish() for group in groups if group.steps or group.always]
-    shown = report.markdown(results, ["tools/bench", *argv])
-    print(shown)
-    if given.json:
-        given.json.write_text(json.dumps(report.as_json(results, argv), indent=1) + "\n")
-    if given.update_docs:
-        report.update_page(ROOT / "docs" / "bench.md", shown)
+    report.publish(results, argv, given.json, ROOT / "docs" / "bench.md" if given.update_docs else None)
     return 0 if all(check.met for result in results for check in result.checks) else 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as problem:
-        print(f"tools/bench: {problem}", file=sys.stderr)
-        sys.exit(2)
+    run_program(main)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .processes import BenchError
+from .program import run_program
 
 ROOT = Path(__file__).resolve().parents[3]
 NO_SUCH_ROW = 2  # exit status of netblt-paths
@@ -163,8 +164,4 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as problem:
-        print(f"tools/bench: {problem}", file=sys.stderr)
-        sys.exit(2)
+    run_program(main)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from .against import Outcome, build, rows_of, run_row, unpack
 from .processes import BenchError
+from .program import run_program
 
 CORE = Path("reference_impl/core")
 # One file or folder for each place that the rate control has had.
@@ -149,8 +149,4 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as problem:
-        print(f"tools/bench: {problem}", file=sys.stderr)
-        sys.exit(2)
+    run_program(main)

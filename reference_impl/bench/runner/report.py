@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import platform
 import shlex
@@ -96,6 +97,16 @@ def as_json(tables: list[Table], argv: list[str]) -> dict[str, Any]:
             for table in tables
         ],
     }
+
+
+def publish(tables: list[Table], argv: list[str], json_file: Path | None, page: Path | None) -> None:
+    """Prints the tables, writes each sample to `json_file`, and puts them into `page`. `argv`: of tools/bench."""
+    text = markdown(tables, ["tools/bench", *argv])
+    print(text)
+    if json_file is not None:
+        json_file.write_text(json.dumps(as_json(tables, argv), indent=1) + "\n")
+    if page is not None:
+        update_page(page, text)
 
 
 def update_page(page: Path, shown: str) -> None:

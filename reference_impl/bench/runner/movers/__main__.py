@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import signal
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -13,12 +11,12 @@ from functools import partial
 from pathlib import Path
 
 from .. import report
-from ..__main__ import interrupted
 from ..groups import SETUP_S
 from ..lab import Line
 from ..peers import Build
 from ..plan import Cell, Step, carry_out, clock
 from ..processes import BenchError
+from ..program import end_orderly, run_program
 from .features import LIMIT_S, LINES, TRIALS, Samples
 from .tools import MOVERS, Mover, known
 from .trial import Event, Trial, try_once
@@ -165,8 +163,7 @@ def feature_table(cells: dict[str, list[Cell]], movers: list[Mover]) -> report.T
 
 def main(argv: list[str]) -> int:
     given = read_arguments(argv)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupted)
+    end_orderly()
     build = Build(given.build.resolve())
     if not build.flakeway.exists():
         raise BenchError("no flakeway (tools/build)")
@@ -183,19 +180,9 @@ def main(argv: list[str]) -> int:
         print(f"{len(steps)} transfers, about {clock(sum(step.seconds for step in steps))}", file=sys.stderr)
         carry_out(steps)
     tables = time_tables(rows, movers) + ([feature_table(features, movers)] if features else [])
-    command = ["tools/bench", "--movers", *argv]
-    text = report.markdown(tables, command)
-    print(text)
-    if given.json:
-        given.json.write_text(json.dumps(report.as_json(tables, command[1:]), indent=1) + "\n")
-    if given.update_docs:
-        report.update_page(PAGE, text)
+    report.publish(tables, ["--movers", *argv], given.json, PAGE if given.update_docs else None)
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as problem:
-        print(f"tools/bench: {problem}", file=sys.stderr)
-        sys.exit(2)
+    run_program(main)

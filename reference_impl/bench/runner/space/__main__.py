@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import signal
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -13,13 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from .. import report
-from ..__main__ import interrupted
 from ..groups import SETUP_S
 from ..movers.trial import Trial
 from ..movers.workloads import Workload, make_file
 from ..peers import Build
 from ..plan import Cell, Step, carry_out, clock
 from ..processes import BenchError
+from ..program import end_orderly, run_program
 from . import cfdp, computed, features, netblt_sim
 from .paths import PATHS, SpacePath, least_s
 from .together import carry_out_together
@@ -159,8 +157,7 @@ def measure_all(given: argparse.Namespace, build: Build, rows: list[Row], paths:
 
 def main(argv: list[str]) -> int:
     given = read_arguments(argv)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupted)
+    end_orderly()
     build = Build(given.build.resolve())
     rows = [row for row in make_rows() if not given.only or row.key in given.only]
     paths = [path.shortened(given.divide) for path in PATHS if not given.paths or path.key in given.paths]
@@ -171,19 +168,9 @@ def main(argv: list[str]) -> int:
         measure_all(given, build, rows, paths)
         tables = time_tables(rows, paths)
     tables += features.tables()
-    command = ["tools/bench", "--space", *argv]
-    text = report.markdown(tables, command)
-    print(text)
-    if given.json:
-        given.json.write_text(json.dumps(report.as_json(tables, command[1:]), indent=1) + "\n")
-    if given.update_docs:
-        report.update_page(PAGE, text)
+    report.publish(tables, ["--space", *argv], given.json, PAGE if given.update_docs else None)
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except BenchError as problem:
-        print(f"tools/bench: {problem}", file=sys.stderr)
-        sys.exit(2)
+    run_program(main)

@@ -12,7 +12,6 @@ from ..peers import IP_UDP_BYTES
 
 FULL_PAYLOAD_BYTES = MTU_BYTES - IP_UDP_BYTES  # of UDP in a packet of full size: no transport carries more
 FOREVER_S = float("inf")
-DOWN = "down"
 
 
 @dataclass(frozen=True)
