@@ -183,7 +183,7 @@ def bakeoff(given: argparse.Namespace) -> list[Command]:
 
 
 def variant_pairs(given: argparse.Namespace) -> list[Command]:
-    """A fifth of all single faults for each pair."""
+    """Eighteen of the single faults for each pair and transfer."""
     command = [str(VENV / "netblt-conformance"), "bakeoff", "--variants", "--faults", "18"]
     return [[*command, "--seed", str(given.first_seed), "--output", str(given.report / "variant-pairs")]]
 

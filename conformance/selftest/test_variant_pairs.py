@@ -14,7 +14,7 @@ from netblt_conformance.bakeoff.variants import Wanted
 from netblt_conformance.commands import cli
 from netblt_conformance.common.model import ACTIVE_SENDER
 from netblt_conformance.common.verdicts import Cause, ExitCode, Verdict
-from netblt_conformance.mutants.mutants import MutantError
+from netblt_conformance.mutants.mutants import MutantError, Variant
 from netblt_conformance.sweep.transfers import TRANSFERS
 from netblt_conformance.sweep.workers import Job, Outcome, Task
 
@@ -107,6 +107,25 @@ def test_one_member_meets_all_others_as_sender_and_as_receiver_and_itself_once()
     third = Member("third", Path("third.so"))
     met = [(a.name, b.name) for a, b in pairs((ONE, OTHER, third), one="one")]
     assert met == [("one", "one"), ("one", "other"), ("one", "third"), ("other", "one"), ("third", "one")]
+
+
+@pytest.mark.parametrize(
+    ("names", "met", "alone"),
+    [
+        ([], ["a", "b"], ""),
+        (["a"], ["a", "b"], "a"),
+        (["reference"], ["a", "b"], "reference"),
+        (["reference", "reference"], ["a", "b"], "reference"),
+        (["reference", "a"], ["a"], ""),
+        (["a", "b", "a"], ["a", "b"], ""),
+    ],
+)
+def test_one_name_means_with_all_others_and_several_mean_with_each_other(
+    names: list[str], met: list[str], alone: str
+) -> None:
+    every = [Variant.model_construct(name=name) for name in ("a", "b")]
+    some, only = variants.picked(every, names)
+    assert ([one.name for one in some], only) == (met, alone)
 
 
 @pytest.mark.parametrize(

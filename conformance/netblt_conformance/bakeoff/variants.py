@@ -53,14 +53,11 @@ def command(wanted: Wanted) -> ExitCode:
     suite failed."""
     every = load_variants(paths.variants())
     entries = incompatible.load(frozenset({REFERENCE, *(variant.name for variant in every)}))
-    names = [name for name in wanted.names if name != REFERENCE]
-    named = chosen(every, names)  # a wrong name is reported before anything is built
-    alone = wanted.names[0] if len(wanted.names) == 1 else ""
-    with_reference = not names or bool(alone) or REFERENCE in wanted.names
+    some, alone = picked(every, wanted.names)
     jobs, progress = number_of_jobs(wanted.jobs), Progress(wanted=not wanted.quiet)
     with workshop(paths.core()) as made:
-        members = [Member(REFERENCE, made.library)] if with_reference else []
-        members += _built(made, every if alone else named, jobs, progress)
+        members = [Member(REFERENCE, made.library)] if alone or not wanted.names or REFERENCE in wanted.names else []
+        members += _built(made, some, jobs, progress)
         plan = Plan(made.library, pairs(members, one=alone), wanted.faults, wanted.seed, jobs, wanted.dissector)
         began_s = time.monotonic()
         found = meet(plan, lambda done, of: progress.show(_MEETING, done, of))
@@ -72,6 +69,14 @@ def command(wanted: Wanted) -> ExitCode:
     if wanted.json != "-":
         report.show(time.monotonic() - began_s, everything=not wanted.quiet)
     return report.status
+
+
+def picked(every: Sequence[Variant], names: Sequence[str]) -> tuple[Sequence[Variant], str]:
+    """The variants that meet, and the one that is in every pair, if only one was named. MutantError for a name that no
+    variant has."""
+    named = chosen(every, [name for name in names if name != REFERENCE])
+    alone = names[0] if len(set(names)) == 1 else ""
+    return (every, alone) if alone else (named, "")
 
 
 def _built(made: Workshop, some: Sequence[Variant], jobs: int, progress: Progress) -> Iterator[Member]:
