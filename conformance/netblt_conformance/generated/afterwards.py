@@ -69,8 +69,8 @@ def judge(case: Case, player: Player) -> None:
 
 
 def _settle(peer: ReceiverPeer | SenderPeer) -> None:
-    """Until nothing of either end is on the way: the tester answers what it receives, and the answer may come too late
-    and be answered itself (AMB-55)."""
+    """Listens until no packet is on the way. The tester answers what it receives. That answer may arrive after the end
+    of the connection, and the implementation may answer it (AMB-55)."""
     for _ in range(_ROUND_TRIPS_MAX):
         began_us = peer.now_us
         peer.listen(2 * peer.link.delay_us)

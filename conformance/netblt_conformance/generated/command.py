@@ -103,10 +103,10 @@ def _factory(options: argparse.Namespace) -> LinkFactory:
 
 def command_generate(options: argparse.Namespace) -> int:
     """0: no script failed. 1: one did. 2: the generator made a mistake."""
+    if options.mutants is None and (options.matrix is not None or options.results is not None):
+        raise target.TargetError("--matrix and --results go with --mutants")
     if options.mutants is not None or options.variants is not None:
         return _measure(options)
-    if options.matrix is not None or options.results is not None:
-        raise target.TargetError("--matrix and --results go with --mutants")
     factory = _factory(options)
     roles = roles_of(options.role)
     campaign = Campaign(factory, roles, options.seed, dissector=not options.no_dissector, illegal=options.illegal)
@@ -127,8 +127,6 @@ def _measure(options: argparse.Namespace) -> int:
     how = options.count, options.seed, options.jobs
     if options.mutants is not None:
         return measure.mutants(options.mutants, *how, options.matrix, options.results, illegal=options.illegal)
-    if options.matrix is not None or options.results is not None:
-        raise target.TargetError("--matrix and --results go with --mutants")
     return measure.variants(options.variants, *how, illegal=options.illegal)
 
 

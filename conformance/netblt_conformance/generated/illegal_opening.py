@@ -30,9 +30,8 @@ READ_BEYOND = Check(
 )
 
 
-def _reserved_response(case: Case, peer: ReceiverPeer | SenderPeer, which: int = 0) -> bool:
+def _reserved_response(case: Case, peer: ReceiverPeer | SenderPeer) -> bool:
     """The implementation passes it over when it repeats its OPEN."""
-    del which
     if not peer.opens:
         peer.await_open()
     case.provokes("OPEN-05")  # what was passed over is repeated
@@ -45,8 +44,8 @@ def _reserved_response(case: Case, peer: ReceiverPeer | SenderPeer, which: int =
     return False
 
 
-def _reserved_open(case: Case, peer: ReceiverPeer | SenderPeer, which: int = 0) -> bool:
-    del case, which
+def _reserved_open(case: Case, peer: ReceiverPeer | SenderPeer) -> bool:
+    del case
     peer.send_open(flags=peer.opening_values().flags | _RESERVED)
     peer.listen(QUIET_US)
     if not peer.responses:

@@ -124,7 +124,7 @@ def _judge_request(
         return
     if began and (max(began) != min(began) or (sent is not None and sent.last_packet is not None)):
         return
-    since_us = max(acked_us, *began, acked_us)
+    since_us = max([acked_us, *began])
     waited_us, needed_us = seen.time_us - since_us, paces.least_us(peer.terms.packets_per_buffer)
     if waited_us >= needed_us:
         return
