@@ -30,7 +30,7 @@ def test_no_conforming_transfer_is_called_a_violation(reader: Reader, capture: P
     judgement = judge(reader, capture, [random_plan(seed) for seed in range(TRANSFERS)], library)
     assert judgement.violations == []
     assert judgement.good > 0.8 * TRANSFERS
-    assert {point for _, _, point in judgement.counted} == set(POINTS)  # there is enough to be suspicious of
+    assert {point for _, _, point in judgement.counted} == set(POINTS)  # the plugin had reasons to suspect something
 
 
 def test_over_a_good_path_in_full_view_nothing_is_even_suspected(reader: Reader, capture: Path, library: Path) -> None:

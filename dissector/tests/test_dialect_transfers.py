@@ -43,4 +43,4 @@ def test_no_conforming_transfer_is_called_a_violation(reader: Reader, dialect: D
     told = found(reader, dialect, calm=False)
     assert [one for one in told if one.endswith("violation")] == []
     if dialect is ETFTP:
-        assert told.total() > 10  # there is enough to be suspicious of
+        assert told.total() > 10  # the plugin had reasons to suspect something

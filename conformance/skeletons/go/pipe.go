@@ -107,7 +107,7 @@ func writeState(sink io.Writer, endpoint *Endpoint) {
 	writeFrame(sink, ansState, fields(endpoint.deadline, endpoint.status, endpoint.reason))
 }
 
-// serveCase answers a request that belongs to the case under way.
+// serveCase answers a request of the case that runs.
 func serveCase(sink io.Writer, kind byte, r *reader, endpoint *Endpoint) {
 	if endpoint == nil {
 		giveUp("a request outside of a case")
@@ -136,7 +136,7 @@ func serveCase(sink io.Writer, kind byte, r *reader, endpoint *Endpoint) {
 	writeState(sink, endpoint)
 }
 
-// serve answers one request and returns the endpoint of the case under way, nil outside of one.
+// serve answers one request and returns the endpoint of the case that runs, nil without one.
 func serve(sink io.Writer, kind byte, r *reader, endpoint *Endpoint) *Endpoint {
 	switch kind {
 	case reqHello:

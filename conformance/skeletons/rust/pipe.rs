@@ -154,7 +154,7 @@ fn write_report(sink: &mut dyn Write, endpoint: &Endpoint) -> io::Result<()> {
     )
 }
 
-/// A request that belongs to the case under way.
+/// A request of the case that runs.
 fn serve_case(
     sink: &mut dyn Write,
     kind: u8,
