@@ -67,6 +67,11 @@ class Process:
         """What it complained about: all of stderr but the notice that it waits."""
         return [line for line in self.errors.splitlines() if ": waiting for " not in line]
 
+    @property
+    def json_lines(self) -> list[dict[str, Any]]:
+        """What it has written so far: an object for each line. A line that it is still writing is left out."""
+        return [json.loads(line) for line in self.stdout.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
     def wait(self, seconds: float = DEADLINE_S) -> int:
         return self.popen.wait(timeout=seconds)
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,4 +49,4 @@ def store(lab: Lab, source: Path, name: str, *options: str) -> Process:
 
 def reports(server: Process) -> list[dict[str, Any]]:
     """What a server with --json has written so far: a line for each transfer."""
-    return [json.loads(line) for line in server.stdout.read_text().splitlines()]
+    return server.json_lines

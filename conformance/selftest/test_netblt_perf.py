@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
 import pty
 import re
@@ -142,8 +141,8 @@ class TestRuns:
         assert sorted(transfer["lane"] for transfer in report["transfers"]) == sorted([0, 1, 2, 3] * 3)
         assert report["totals"]["bytes"] == 1_200_000
         assert report["totals"]["packets_lost"] == 0
-        server.wait_until(lambda: len(server.stdout.read_text().splitlines()) == 12, "the passive end told of each")
-        told = [json.loads(line) for line in server.stdout.read_text().splitlines()]
+        server.wait_until(lambda: len(server.json_lines) == 12, "the passive end told of each")
+        told = server.json_lines
         assert {line["role"] for line in told} == {"receiver"}
         assert {line["active"] for line in told} == {False}
 
@@ -214,8 +213,7 @@ class TestForgedOpens:
 
         assert honest.wait() == DONE, honest.errors
         assert server.wait() == DONE, "it does not wait for peers that do not exist"
-        reports = [json.loads(line) for line in server.stdout.read_text().splitlines()]
-        assert [(report["result"], report["bytes"]) for report in reports] == [("done", 10_000)] * 2
+        assert [(report["result"], report["bytes"]) for report in server.json_lines] == [("done", 10_000)] * 2
 
     @pytest.mark.parametrize(("write", "wish"), [(True, b"perf"), (False, b"perf size=1000000")])
     def test_they_leave_room_for_a_peer(self, udp_lab: Lab, write: bool, wish: bytes) -> None:

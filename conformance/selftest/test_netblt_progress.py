@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 from selftest.netblt_command_helpers import DONE, KEYS, SLOW, blake3_sum, make_file
-from selftest.netblt_command_lab import Lab, Process
+from selftest.netblt_command_lab import Lab
 
 pytest_plugins = ["selftest.netblt_command_fixtures"]
 
@@ -180,10 +180,6 @@ class TestTerminal:
             assert process.stdout.read_bytes() == b""
 
 
-def objects_of(process: Process) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in process.stdout.read_text().splitlines()]
-
-
 def check_progress(objects: list[dict[str, Any]], role: str, size: int, more: frozenset[str] = frozenset()) -> None:
     """`objects` are those of one transfer, in order."""
     assert len(objects) >= 2
@@ -211,7 +207,7 @@ class TestJsonProgress:
 
         assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
         for process, role, name in ((sender, "sender", "source"), (receiver, "receiver", "target")):
-            *progress, summary = objects_of(process)
+            *progress, summary = process.json_lines
             check_progress(progress, role, summary["negotiated"] and progress[0]["total_bytes"])
             assert {one["file"] for one in progress} == {name}
             assert set(summary) == KEYS, "the summary is that of --json"
@@ -234,7 +230,7 @@ class TestJsonProgress:
         server.send_signal(signal.SIGINT)
         server.wait()
 
-        objects = objects_of(server)
+        objects = server.json_lines
         for name in ("one", "two"):
             *progress, summary = [one for one in objects if one["file"] == name]
             check_progress(progress, "receiver", progress[0]["total_bytes"], frozenset({"peer"}))

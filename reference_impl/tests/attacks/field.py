@@ -267,9 +267,9 @@ class Listener:
         return path
 
     def reports(self, name: str) -> list[dict[str, Any]]:
-        """What it has printed of the transfers of this file: nothing of those that run."""
-        lines = self.program.out.read_text().splitlines()
-        reports = [json.loads(line) for line in lines if line.startswith("{")]
+        """What it has printed of the transfers of this file: nothing of those that run. It may be writing a line."""
+        lines = self.program.out.read_text().splitlines(keepends=True)
+        reports = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("\n")]
         return [report for report in reports if report.get("file") == name]
 
     def wait_for_report(self, name: str) -> None:
