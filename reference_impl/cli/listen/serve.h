@@ -5,6 +5,7 @@
 
 #include <sys/queue.h>
 
+#include "cli/listen/buffer_budget.h"
 #include "cli/listen/held_cache.h"
 #include "cli/listen/lookup.h"
 #include "cli/listen/name_locks.h"
@@ -68,13 +69,11 @@ typedef struct served {
     bool was_answered;   /* it needs another step first, and the peer has that reply */
     reserved_past past;  /* what the steps before have done */
 
-    bool validated;          /* in server->validated, not in server->unvalidated */
-    bool refused;            /* had no place when it was validated */
-    bool gave_way;           /* its place went to another peer */
-    bool holds[SCOPES];      /* counts against the limits */
-    uint64_t promised_bytes; /* that its buffers may take */
-    uint64_t beside_bytes;   /* and of a validated peer, what is read ahead of them or is being written */
-    uint64_t first_bytes;    /* that they may take before the peer is validated */
+    bool validated;     /* in server->validated, not in server->unvalidated */
+    bool refused;       /* had no place when it was validated */
+    bool gave_way;      /* its place went to another peer */
+    bool holds[SCOPES]; /* counts against the limits */
+    buffer_claim buffers;
     uint64_t progress;       /* see serve_places.c */
     netblt_time progress_at; /* when it last grew, as far as is known */
     netblt_time claimed_at;  /* its host wanted its name again, perhaps because it was lost; 0: no */
@@ -103,9 +102,7 @@ struct serve {
     netblt_time looked_at;  /* when progress was last measured */
     netblt_time slowest_at; /* then: progress_at of the one that has made none for longest */
 
-    uint64_t promised_bytes;             /* to validated peers */
-    uint64_t unvalidated_promised_bytes; /* to the others */
-    uint64_t unvalidated_first_bytes;
+    buffer_budget buffers;
 
     netblt_time refusals_counted_from;
     unsigned refusals;      /* reported since */
@@ -130,10 +127,6 @@ bool served_open_source(served *one);
 const char *served_open_sink(served *one);
 /* Lowers `limits` to what is left for another peer, and counts it. */
 void served_take_memory(served *one, netblt_params *limits);
-/* Whether so much can be kept for a validated peer; it is. */
-bool served_memory_fits(const served *one);
-void served_keep_memory(served *one);
-void served_give_memory_back(served *one);
 
 /* ---- served_step.c */
 /* Its data are those of a step of a tree transfer. The peer may have requested one and got none: see served_begin_step.

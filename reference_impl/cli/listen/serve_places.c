@@ -393,7 +393,7 @@ static const char *settle_in(served *one)
     }
     if (reason != NULL)
         return reason;
-    if (!served_memory_fits(one))
+    if (!buffer_budget_fits(&one->server->buffers, &one->buffers))
         return REASON_NO_MEMORY_NOW;
     if (served_is_step(one))
         reason = served_begin_step(one);
@@ -408,7 +408,7 @@ static void move_to_validated(served *one)
 {
     LIST_REMOVE(one, place);
     LIST_INSERT_HEAD(&one->server->validated, one, place);
-    served_keep_memory(one);
+    buffer_budget_keep(&one->server->buffers, &one->buffers);
     one->validated = true;
 }
 

@@ -10,7 +10,7 @@ void served_free(served *one)
     if (!one->settled)
         served_note_end(one);
     served_give_place_back(one);
-    served_give_memory_back(one);
+    buffer_budget_return(&one->server->buffers, &one->buffers);
     transfer_close_source(&one->work);
     sink_close(one->work.to);
     served_end_step(one);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parts of netblt listen that need no network: names that may be stored, locks and reservations of them, memory for
- * lists, held lists of peers, work beside the event loop. */
+ * buffers and for lists, held lists of peers, work beside the event loop. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cli/listen/buffer_budget.h"
 #include "cli/listen/entry_rules.h"
 #include "cli/listen/held_cache.h"
 #include "cli/listen/jobs.h"
@@ -178,6 +179,65 @@ static void a_claim_takes_a_quarter_of_what_others_leave_and_the_least_always(vo
     for (unsigned i = 0; i < CLAIMS; i++)
         list_claim_return(&claims[i]);
     CHECK(memory.used_bytes == 0);
+}
+
+/* ---- memory for buffers ------------------------------------------------------------------------------------------
+ */
+
+#define MIB (UINT64_C(1) << 20)
+
+static buffer_claim claim_of(uint64_t promised_bytes)
+{
+    return (buffer_claim){.first_bytes = MIB, .promised_bytes = promised_bytes, .beside_bytes = 2 * MIB};
+}
+
+static void a_transfer_may_have_a_quarter_of_what_others_leave_and_the_least_always(void)
+{
+    buffer_budget all = {0};
+    buffer_claim one = claim_of(buffer_budget_share(&all));
+    CHECK(one.promised_bytes == 256 * MIB);
+    buffer_budget_promise(&all, &one);
+    CHECK(buffer_budget_share(&all) == 192 * MIB);
+    buffer_budget_keep(&all, &one);
+    CHECK(buffer_budget_share(&all) == (1024 - 256 - 2) * MIB / 4);
+    all.kept_bytes = 1024 * MIB;
+    CHECK(buffer_budget_share(&all) == MIB);
+}
+
+/* Forged OPENs cost nothing, and what is promised to them may be anything. */
+static void unvalidated_peers_leave_half_of_it_to_others(void)
+{
+    buffer_budget all = {0};
+    buffer_claim forged = claim_of(1024 * MIB);
+    for (unsigned i = 0; i < 1000; i++)
+        buffer_budget_promise(&all, &forged);
+    CHECK(buffer_budget_share(&all) == 128 * MIB);
+    CHECK(all.unvalidated_first_bytes == 1000 * MIB && all.kept_bytes == 0);
+}
+
+static void promises_are_kept_up_to_the_greatest_sum_and_small_ones_always(void)
+{
+    buffer_budget all = {.kept_bytes = BUFFER_BUDGET_MAX_BYTES - 12 * MIB};
+    buffer_claim fits = claim_of(10 * MIB);
+    buffer_claim more = claim_of(10 * MIB + 1);
+    buffer_claim least = claim_of(BUFFER_BUDGET_LEAST_BYTES);
+    CHECK(buffer_budget_fits(&all, &fits) && !buffer_budget_fits(&all, &more));
+    all.kept_bytes = BUFFER_BUDGET_MAX_BYTES;
+    CHECK(!buffer_budget_fits(&all, &fits) && buffer_budget_fits(&all, &least));
+}
+
+static void what_is_returned_leaves_nothing_behind(void)
+{
+    buffer_budget all = {0};
+    buffer_claim kept = claim_of(64 * MIB);
+    buffer_claim never = claim_of(32 * MIB);
+    buffer_budget_promise(&all, &kept);
+    buffer_budget_promise(&all, &never);
+    buffer_budget_keep(&all, &kept);
+    buffer_budget_return(&all, &never);
+    CHECK(all.kept_bytes == 66 * MIB && all.unvalidated_promised_bytes == 0 && all.unvalidated_first_bytes == 0);
+    buffer_budget_return(&all, &kept);
+    CHECK(all.kept_bytes == 0);
 }
 
 /* ---- held lists ---------------------------------------------------------------------------------------------------
@@ -374,6 +434,10 @@ int main(void)
     links_stay_in_the_top_directory_of_their_transfer();
     a_reserved_name_is_its_hosts();
     a_reservation_ends_and_few_are_kept();
+    a_transfer_may_have_a_quarter_of_what_others_leave_and_the_least_always();
+    unvalidated_peers_leave_half_of_it_to_others();
+    promises_are_kept_up_to_the_greatest_sum_and_small_ones_always();
+    what_is_returned_leaves_nothing_behind();
     a_claim_takes_a_quarter_of_what_others_leave_and_the_least_always();
     a_list_is_found_by_both_hashes();
     the_oldest_lists_give_way();
