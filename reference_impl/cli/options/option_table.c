@@ -54,7 +54,8 @@ const option_entry option_table[] = {
            "raw IP protocol 30, needs root or CAP_NET_RAW (default); or inside UDP"),
     CHOICE("transmit", "HOW", "socket|single|af_packet", transmit, 0, ALL,
            "socket: with the socket (default); single: UDP packets one by one instead of whole bursts that the kernel "
-           "divides; af_packet: raw IPv4 with a packet socket, which is faster and bypasses firewall and queueing"),
+           "divides; af_packet: raw IPv4 with an AF_XDP or packet socket, which is faster and bypasses firewall and "
+           "queueing"),
     NUMBER("port", "PORT", port, 1, 1, 65535, ALL, "the passive end's NETBLT port (default 1)"),
     NUMBER("udp-port", "PORT", udp_port, NETBLT_UDP_PORT_DEFAULT, 1, 65535, ALL,
            "the passive end's UDP port (default 9980)"),
