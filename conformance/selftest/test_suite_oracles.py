@@ -381,6 +381,16 @@ def test_a_copy_that_comes_after_the_end_may_be_answered_with_abort(*, late: boo
     assert [one.requirement for one in monitor.violations] == expected
 
 
+@pytest.mark.parametrize(("version", "expected"), [(1, []), (3, ["WIRE-02"])])
+def test_an_abort_for_no_connection_may_have_the_version_of_the_packet_that_it_answers(
+    version: int, expected: list[str]
+) -> None:
+    """AMB-01: the tester's packets after the end have version 1."""
+    late = given(Forge(1, TESTER_PORT, IUT_PORT).packet(Type.KEEPALIVE))
+    answer = iut(Forge(version, IUT_PORT, TESTER_PORT).reason(Type.ABORT, "no such connection"))
+    assert watch(PASSIVE_SENDER, [*STARTED, ABORTED, late, answer]) == expected
+
+
 def test_packets_that_come_when_they_are_asked_for_may_have_been_left_out() -> None:
     """AMB-72: the LDATA too."""
     left_out = [*STARTED, sends(0, 0, 2), sends(1, 1, 2), told(resend(3, 0, 1), resend(4, 1, 0))]

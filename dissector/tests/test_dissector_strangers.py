@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dissector.tests import forge
 from dissector.tests.forge import Trace, go, ok, resend
 from dissector.tests.reader import Reader
 
@@ -150,3 +151,28 @@ def test_what_stood_in_a_truncated_control_is_missed_by_nobody(reader: Reader, c
         trace.buffer(number, 2 * number, last=number == 7)
     found = reader.findings(trace.save(capture))
     assert [f for f in found if f.requirement in {"DATA-01", "DATA-12", "CTRL-06", "CTRL-07"}] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "verdict"),
+    [
+        (forge.ABORT, 1, set()),
+        (forge.REFUSED, 1, set()),
+        (forge.ABORT, 3, {"violation"}),
+        (forge.KEEPALIVE, 1, {"violation"}),
+    ],
+    ids=["ABORT", "REFUSED", "ABORT in a version that its peer does not have", "KEEPALIVE"],
+)
+def test_a_packet_of_no_connection_may_be_answered_in_its_version(
+    reader: Reader, capture: Path, kind: int, version: int, verdict: set[str]
+) -> None:
+    """AMB-01: the receiver keeps its version 1, and a sender of version 2 that has forgotten the connection answers."""
+    trace = Trace()
+    trace.open()
+    body = forge.open_body(trace.uid, **trace.terms())
+    ports = trace.receiver.port, trace.sender.port
+    trace.put(forge.packet(forge.RESPONSE, body, *ports, version=1), trace.receiver, trace.sender)
+    trace.put(forge.packet(forge.CONTROL, go(1, 0), *ports, version=1), trace.receiver, trace.sender)
+    reason = b"" if kind == forge.KEEPALIVE else forge.text_field(b"no such connection")
+    trace.put(forge.packet(kind, reason, *reversed(ports), version=version), trace.sender, trace.receiver)
+    assert verdicts(reader, trace.save(capture), "WIRE-02") == verdict

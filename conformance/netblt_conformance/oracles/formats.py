@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from netblt_conformance.common.verdicts import Verdict
-from netblt_conformance.oracles.base import Check, Oracle
+from netblt_conformance.oracles.base import Check, Oracle, Report
+from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets.packets import (
     DATA_TYPES,
     HEADER_BYTES,
@@ -77,7 +78,15 @@ PORTS_NOT_SWAPPED = Check(
 
 class FormatOracle(Oracle):
     sees_everything = True
-    _version: int | None = None
+
+    def __init__(self, session: Session, report: Report) -> None:
+        super().__init__(session, report)
+        self._version: int | None = None
+        self._versions_of_peer: set[int] = set()
+
+    def sent(self, packet: Packet, time_us: int, frame: int) -> None:
+        del time_us, frame
+        self._versions_of_peer.add(packet.version)
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         del time_us
@@ -98,14 +107,18 @@ class FormatOracle(Oracle):
         self._check_direction(packet, packet.type, frame)
 
     def _check_header(self, packet: Packet, frame: int) -> None:
-        """AMB-01: any version byte, as long as it is the same in the whole connection. REFUSED belongs to none: it
-        answers an OPEN, in the version of that OPEN."""
+        """AMB-01: any version byte, as long as it is the same in the whole connection."""
         if self._version is None:
             self._version = packet.version
-        if packet.version != self._version and packet.type is not Type.REFUSED:
+        if packet.version != self._version and not self._may_be_of_no_connection(packet):
             self.report(OTHER_VERSION, frame, before=self._version, version=packet.version)
         if packet.header_padding:
             self.report(HEADER_PADDING, frame)
+
+    def _may_be_of_no_connection(self, packet: Packet) -> bool:
+        """REFUSED answers an OPEN, in the version of that OPEN. ABORT may answer a packet of no connection (AMB-55), in
+        the version of that packet."""
+        return packet.type is Type.REFUSED or (packet.type is Type.ABORT and packet.version in self._versions_of_peer)
 
     def _check_length(self, packet: Packet, kind: Type, frame: int) -> None:
         behind = len(packet.raw) - packet.length

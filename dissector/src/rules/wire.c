@@ -27,9 +27,10 @@ static const char *const mistakes[] = {[LEFT_OUT] = "zero",
 
 /* Of one end. */
 struct emitter {
-    bool versioned;  /* `version` is valid */
-    uint8_t version; /* of its first packet */
-    bool clashed;    /* acts as sender and as receiver: reported once */
+    bool versioned;       /* `version` is valid */
+    uint8_t version;      /* of its first packet that belongs to the connection */
+    uint32_t versions[8]; /* bits: the version bytes of all its packets */
+    bool clashed;         /* acts as sender and as receiver: reported once */
     uint8_t bad_data;
     uint8_t data_left_out;
     unsigned bad_header;                      /* packets with a bad checksum */
@@ -224,17 +225,32 @@ static void judge_body(const struct nb_event *event)
     }
 }
 
+/* An ABORT or REFUSED may answer a packet of no connection: in the version of that packet (AMB-01). */
+static bool may_be_of_no_connection(const struct nb_event *event)
+{
+    const uint8_t version = event->packet->version;
+    const uint32_t *peers = wire_of(event->stream)->emitter[1 - event->end].versions;
+
+    return (event->packet->type == NB_ABORT || event->packet->type == NB_REFUSED) &&
+           (peers[version / 32] >> version % 32 & 1) != 0;
+}
+
 /* WIRE-02: AMB-01, any version byte, but one. */
 void nb_wire_version(const struct nb_event *event)
 {
     struct emitter *emitter = emitter_of(event);
+    const uint8_t version = event->packet->version;
 
     event->stream->end[event->end].packets++;
+    emitter->versions[version / 32] |= (uint32_t)1 << version % 32;
+    if (may_be_of_no_connection(event) && (!emitter->versioned || version != emitter->version)) {
+        return;
+    }
     if (!emitter->versioned) {
         emitter->versioned = true;
-        emitter->version = event->packet->version;
+        emitter->version = version;
     }
-    if (event->packet->version != emitter->version) {
+    if (version != emitter->version) {
         accuse(event, NB_RULE_WIRE_HEADER, "the version byte changes inside the connection");
     } else {
         nb_keep(event, NB_RULE_WIRE_HEADER);
