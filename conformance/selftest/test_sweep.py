@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from netblt_conformance.common import paths
-from netblt_conformance.common.model import ROLES_BY_NAME, Role
+from netblt_conformance.common.model import ROLES_BY_NAME, Role, Status
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.mutants import mutants, subject
-from netblt_conformance.sweep import faults, schedule_file
+from netblt_conformance.simlib import PairEnd
+from netblt_conformance.sweep import faults, one, schedule_file
 from netblt_conformance.sweep.one import Bench, Ran, run
 from netblt_conformance.sweep.shrink import shrink
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
 
 if TYPE_CHECKING:
+    from netblt_conformance.simlib import Iut
     from selftest.conftest import Command
 
 ONE_ROLE = ("--role", "passive-receiver")
@@ -79,6 +82,37 @@ def test_a_packet_that_is_held_for_a_next_one_that_never_comes_is_lost(built_lib
     """Two packets are dropped, three others wait in the flakeway for ever."""
     rules = ("drop a>b nth=1", "swap b>a nth=2", "swap b>a nth=3", "drop b>a nth=4", "swap b>a nth=5")
     assert run_one(built_library, ROLES_BY_NAME["passive-receiver"], rules).verdict is Verdict.INCONC
+
+
+@pytest.mark.parametrize(
+    ("end", "statuses", "delivered", "honest"),
+    [
+        (PairEnd.CLOSED, (Status.CLOSED_FAILED, Status.CLOSED_FAILED), b"da", True),
+        (PairEnd.CLOSED, (Status.CLOSED_DONE, Status.CLOSED_FAILED), b"data", True),
+        (PairEnd.CLOSED, (Status.CLOSED_DONE, Status.CLOSED_FAILED), b"da", False),
+        (PairEnd.CLOSED, (Status.CLOSED_FAILED, Status.CLOSED_DONE), b"dada", False),
+        (PairEnd.TIME_LIMIT, (Status.OPEN, Status.OPEN), b"da", True),
+        (PairEnd.TIME_LIMIT, (Status.CLOSED_DONE, Status.OPEN), b"da", False),
+        (PairEnd.IDLE, (Status.OPEN, Status.OPEN), b"da", False),
+        (PairEnd.PACKET_LIMIT, (Status.OPEN, Status.OPEN), b"da", False),
+    ],
+    ids=[
+        "both failed",
+        "all is there",
+        "done with a part",
+        "done with other data",
+        "both try on",
+        "one is done",
+        "both wait for nothing",
+        "too many packets",
+    ],
+)
+@pytest.mark.parametrize("role", ROLES_BY_NAME.values(), ids=str)
+def test_a_failure_is_honest_if_no_client_is_told_of_a_success_and_no_end_stops_or_floods(
+    role: Role, end: PairEnd, statuses: tuple[Status, Status], delivered: bytes, *, honest: bool
+) -> None:
+    iut, reference = (SimpleNamespace(status=status, delivered=delivered) for status in statuses)
+    assert one._honest(end, cast("Iut", iut), cast("Iut", reference), role, b"data") is honest
 
 
 def run_one(library: Path, role: Role, rules: faults.Schedule) -> Ran:

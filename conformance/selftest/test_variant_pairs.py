@@ -6,18 +6,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from netblt_conformance.bakeoff import incompatible, variants
 from netblt_conformance.bakeoff.incompatible import Entry, VariantMeeting
 from netblt_conformance.bakeoff.variant_pairs import Found, Member, Plan, pairs
 from netblt_conformance.bakeoff.variants import Wanted
 from netblt_conformance.commands import cli
+from netblt_conformance.common import paths
 from netblt_conformance.common.model import ACTIVE_SENDER
 from netblt_conformance.common.verdicts import Cause, ExitCode, Verdict
 from netblt_conformance.mutants.mutants import MutantError, Variant
 from netblt_conformance.sweep.transfers import TRANSFERS
 from netblt_conformance.sweep.workers import Job, Outcome, Task
 
+SCHEMA = json.loads((paths.root() / "conformance/schemas/variant-pairs.schema.json").read_text(encoding="utf-8"))
 FROM_1, ONE, OTHER = "packets-from-1", Member("one", Path("one.so")), Member("other", Path("other.so"))
 SAME_COUNT = Entry(ambiguities=("AMB-10",), about="packet numbers", group=(FROM_1,))
 
@@ -40,19 +43,21 @@ def test_a_pair_that_cannot_complete_holds_only_where_its_ambiguity_is_documente
 
     monkeypatch.setattr(incompatible, "load", lambda _known: ())
     assert variants.command(wanted(tmp_path, "reference", FROM_1)) == ExitCode.FAILED
-    failed = json.loads((tmp_path / "pairs.json").read_text(encoding="utf-8"))["failed"]
+    document = json.loads((tmp_path / "pairs.json").read_text(encoding="utf-8"))
+    jsonschema.validate(document, SCHEMA)
+    failed = document["failed"]
     assert [(one["sender"], one["receiver"]) for one in failed] == [(FROM_1, "reference"), ("reference", FROM_1)]
     assert all(Path(one["capture"]).stat().st_size > 500 for one in failed)
 
 
-def found(*verdicts: Verdict, cause: Cause = Cause.JUDGEMENT) -> Found:
+def found(*verdicts: Verdict, cause: Cause = Cause.JUDGEMENT, honest: bool = True) -> Found:
     """What came of one pair, a transfer without faults for each verdict."""
     task = Task(ONE.library, OTHER.library, TRANSFERS[0], ACTIVE_SENDER, ())
     job = Job(0, (task,) * len(verdicts), 1, None)
     made = Found({ONE.library: ONE.name, OTHER.library: OTHER.name}, len(verdicts))
     for index, verdict in enumerate(verdicts):
         kept = made.undecided if verdict is Verdict.INCONC else made.failures
-        kept[ONE.name, OTHER.name].append(Outcome(job, index, verdict, "seen", cause))
+        kept[ONE.name, OTHER.name].append(Outcome(job, index, verdict, "seen", cause, honest))
     return made
 
 
@@ -79,14 +84,13 @@ def test_the_exit_status_hides_neither_a_failure_nor_an_entry_that_is_out_of_dat
     ("verdict", "cause", "status"),
     [
         (Verdict.FAIL, Cause.CRASH, ExitCode.FAILED),
+        (Verdict.FAIL, Cause.JUDGEMENT, ExitCode.FAILED),  # such as a success without all data
         (Verdict.ERROR, Cause.SUITE, ExitCode.COULD_NOT_RUN),
     ],
 )
-def test_the_list_explains_neither_a_crash_nor_an_error_of_the_suite(
-    verdict: Verdict, cause: Cause, status: ExitCode
-) -> None:
+def test_the_list_explains_only_honest_failures(verdict: Verdict, cause: Cause, status: ExitCode) -> None:
     entry = Entry(ambiguities=("AMB-10",), about="x", sender=(ONE.name,), receiver=(OTHER.name,))
-    broken = found(verdict, cause=cause)
+    broken = found(verdict, cause=cause, honest=False)
     assert variants._Report(broken, Plan(ONE.library, ((ONE, OTHER),), None, 1, 1), [entry], Path("x")).status == status
 
 
@@ -156,6 +160,9 @@ def test_mistakes_in_the_list_of_incompatible_pairs_are_named(tmp_path: Path, te
         (["bakeoff"], "name the adapter"),
         (["bakeoff", "a.toml", "--faults", "3"], "need --variants"),
         (["bakeoff", "--variants", "--faults", "-1"], "0 or more"),
+        (["bakeoff", "--variants", "--paths", "clean"], "--paths does not go with --variants"),
+        (["bakeoff", "--variants", "--encapsulation", "udp"], "--encapsulation does not go with --variants"),
+        (["bakeoff", "--variants", "--details", "all"], "--details does not go with --variants"),
     ],
 )
 def test_options_that_do_not_belong_together_are_named(

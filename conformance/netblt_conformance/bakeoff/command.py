@@ -71,14 +71,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--paths",
         type=_paths,
-        default=list(PATHS.values()),
         metavar="LIST",
         help=f"networks between both ends (default: {','.join(PATHS)})",
     )
     parser.add_argument(
         "--encapsulation",
         type=_ways,
-        default=[Encapsulation.IP, Encapsulation.UDP],
         metavar="LIST",
         help="what carries the packets (default: raw,udp)",
     )
@@ -101,7 +99,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--details",
         choices=("failures", "all"),
-        default="failures",
         help="whose packets the page shows: of meetings that do not hold (default), or of all",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="only the summary")
@@ -131,6 +128,9 @@ def _variants(options: argparse.Namespace) -> int:
 
     if options.adapter:
         options.parser.error("--variants takes no adapter")
+    for name in ("paths", "encapsulation", "details"):
+        if getattr(options, name) is not None:
+            options.parser.error(f"--{name} does not go with --variants, whose pairs meet in virtual time")
     return variants.command(
         variants.Wanted(
             options.variants,
@@ -155,7 +155,8 @@ def _on_links(options: argparse.Namespace) -> int:
     runner.check()
     implementations = [one.implementation for one in read]
     folder = _prepared(options.output)
-    wanted = meetings(implementations, options.paths, options.encapsulation, options.seed)
+    on = options.paths or list(PATHS.values()), options.encapsulation or [Encapsulation.IP, Encapsulation.UDP]
+    wanted = meetings(implementations, *on, options.seed)
     counting = _Counting(Progress(wanted=not options.quiet), len(wanted))
     with Tshark() as tshark:
         playing = runner.Runner({one.implementation: one for one in read}, TRANSFER, folder, tshark)

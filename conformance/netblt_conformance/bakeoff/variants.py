@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netblt_conformance import __version__
 from netblt_conformance.bakeoff import incompatible
 from netblt_conformance.bakeoff.incompatible import Entry, Opener, VariantMeeting
 from netblt_conformance.bakeoff.variant_pairs import REFERENCE, Found, Member, Plan, meet, pairs
 from netblt_conformance.common import paths
 from netblt_conformance.common.arguments import number_of_jobs
-from netblt_conformance.common.verdicts import Cause, ExitCode, Verdict
+from netblt_conformance.common.verdicts import ExitCode, Verdict
 from netblt_conformance.common.words import fit
 from netblt_conformance.mutants.mutants import Variant, chosen, load_variants
 from netblt_conformance.mutants.mutation import Workshop, workshop
@@ -30,6 +31,7 @@ from netblt_conformance.sweep.workers import Job, Outcome, Pool, Task, captures
 
 _BUILDING, _MEETING = "variants built", "transfers"
 _OPENERS: tuple[Opener, ...] = ("sender", "receiver")
+LAYOUT = 1  # of the JSON document
 # Pairs and violations of different kinds that are shown with a capture.
 SHOWN_MAX = 20
 
@@ -101,7 +103,7 @@ class _Report:
         for pair, outcomes in found.failures.items():
             for outcome in outcomes:
                 entry = _explanation(entries, found.meeting(outcome.task))
-                if entry is None or outcome.cause is not Cause.JUDGEMENT:
+                if entry is None or not outcome.honest:
                     self._failed.setdefault(pair, outcome)
                 else:
                     self._explained.setdefault(pair, entry)
@@ -193,6 +195,8 @@ class _Report:
         """The same as JSON."""
         documented = Counter(" ".join(self._explained[pair].ambiguities) for pair in self._documented)
         return {
+            "layout": LAYOUT,
+            "suite": f"netblt-conformance {__version__}",
             "pairs": len(self._plan.pairs),
             "completed": self._completed,
             "documented": dict(sorted(documented.items())),

@@ -35,6 +35,8 @@ class Ran:
     seen: str
     packets: tuple[int, int]
     end_us: int
+    # Of a failure: no end stopped before its time, sent without end, or reported a success without all data.
+    honest: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,14 @@ def run(
         verdict, reason = _judge(result.end, iut, reference, role, data)
         if verdict is Verdict.FAIL and _may_give_up(flakeway, result, iut, reference, role, data):
             verdict, reason = Verdict.INCONC, f"the network lost too much: {reason}"
-        return Ran(verdict, reason, result.packets, result.end_us)
+        return Ran(verdict, reason, result.packets, result.end_us, _honest(result.end, iut, reference, role, data))
+
+
+def _honest(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> bool:
+    if end not in (PairEnd.CLOSED, PairEnd.TIME_LIMIT):
+        return False
+    complete = (reference if role.sender else iut).delivered == data
+    return complete or Status.CLOSED_DONE not in (iut.status, reference.status)
 
 
 def _may_give_up(flakeway: Flakeway, result: PairResult, iut: Iut, reference: Iut, role: Role, data: bytes) -> bool:

@@ -60,6 +60,7 @@ class Outcome:
     verdict: Verdict
     seen: str
     cause: Cause = Cause.JUDGEMENT
+    honest: bool = False  # see Ran
 
     @property
     def task(self) -> Task:
@@ -96,7 +97,7 @@ class _Child(Child):
             ran = run(bench, task.transfer, task.role, task.schedule, seed=job.seed, number=index, capture=capture)
             event = {"event": "ran", "index": index, "packets": sum(ran.packets), "end_us": ran.end_us}
             if ran.verdict is not Verdict.PASS:
-                event |= {"verdict": ran.verdict.name, "seen": ran.seen}
+                event |= {"verdict": ran.verdict.name, "seen": ran.seen, "honest": ran.honest}
             emit(event)
             if ran.verdict is Verdict.FAIL and not task.schedule:
                 useless.add(task)
@@ -147,7 +148,9 @@ class Pool:
                 child.next = event["index"] + 1
                 self._on_ran(child.job, event["index"], event["packets"], event["end_us"])
                 if "verdict" in event:
-                    self._on_outcome(Outcome(child.job, event["index"], Verdict[event["verdict"]], event["seen"]))
+                    verdict = Verdict[event["verdict"]]
+                    outcome = Outcome(child.job, event["index"], verdict, event["seen"], honest=event["honest"])
+                    self._on_outcome(outcome)
             elif event["event"] == "done":
                 child.done, child.next = True, len(child.job.tasks)
             elif event["event"] == "at":
