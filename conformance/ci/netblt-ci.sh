@@ -75,8 +75,11 @@ install() {
             die "pip cannot install $wheels: is it for this version of Python ($("$PYTHON" --version))?"
         origin >"$NETBLT_HOME/origin"
     else
+        rm -f "$NETBLT_HOME"/packages/*-dbgsym_*.deb # debugging symbols
+        set -- "$NETBLT_HOME"/packages/*.deb
+        [ "$DISSECTOR" != yes ] || set -- "$@" tshark
         as_root apt-get -qq update || die "apt-get cannot update its lists"
-        as_root apt-get -qq install --yes --no-install-recommends "$NETBLT_HOME"/packages/*.deb ||
+        as_root apt-get -qq install --yes --no-install-recommends "$@" ||
             die "apt-get cannot install the packages: are they for this release?"
     fi
 }
@@ -96,7 +99,7 @@ with_dissector() {
     case $DISSECTOR in
     yes) return 0 ;;
     no) return 1 ;;
-    "") dpkg-query -W wireshark-plugin-netblt >/dev/null 2>&1 ;;
+    "") dpkg-query -W wireshark-plugin-netblt tshark >/dev/null 2>&1 ;;
     *) die "DISSECTOR=$DISSECTOR: give yes or no" ;;
     esac
 }

@@ -142,3 +142,41 @@ def test_what_cannot_be_done_is_reported_with_the_variable_to_set(repository: Pa
         done = script(repository, *words, **more)
         assert done.returncode == 2
         assert reason in done.stderr
+
+
+def stub(folder: Path, name: str, body: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.parametrize(("dissector", "more"), [("", ""), ("no", ""), ("yes", " tshark")])
+def test_of_debian_packages_those_of_debugging_symbols_are_left_out(
+    repository: Path, dissector: str, more: str
+) -> None:
+    """tshark is installed only where the dissector check is demanded."""
+    for name in ("netblt_0.1.0_amd64.deb", "netblt-dbgsym_0.1.0_amd64.deb"):
+        (repository / "packages").mkdir(exist_ok=True)
+        (repository / "packages" / name).touch()
+    stub(repository / "bin", "id", "echo 0")
+    stub(repository / "bin", "apt-get", 'echo "$@" >>apt-get-was-called')
+    path = f"{repository / 'bin'}:{os.environ['PATH']}"
+    done = script(repository, "install", NETBLT_PACKAGES="packages", PATH=path, DISSECTOR=dissector)
+    assert done.returncode == 0, done.stderr
+    installed = f"{repository}/.netblt-suite/packages/netblt_0.1.0_amd64.deb{more}"
+    assert (repository / "apt-get-was-called").read_text(encoding="utf-8").splitlines() == [
+        "-qq update",
+        f"-qq install --yes --no-install-recommends {installed}",
+    ]
+
+
+@pytest.mark.parametrize(("missing", "option"), [("tshark", " --no-dissector"), ("nothing", "")])
+def test_captures_are_checked_where_both_the_plugin_and_tshark_are_installed(
+    repository: Path, missing: str, option: str
+) -> None:
+    stub(repository / "bin", "dpkg-query", f'case " $* " in *" {missing} "*) exit 1 ;; esac')
+    stub(repository / "bin", "netblt-conformance", 'echo "$@"; touch "$5/results.jsonl"')
+    (repository / "netblt-report").mkdir()
+    done = script(repository, "run", PATH=f"{repository / 'bin'}:{os.environ['PATH']}", DISSECTOR="")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(f"summary.md{option} --no-sweep\n")
