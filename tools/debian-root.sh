@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # Fresh roots of releases of Debian and Ubuntu, to build and test packages in. For tools that run as root; sourced after lib.sh.
 
-# make_root SUITE FOLDER: the smallest root that has apt.
+# make_root SUITE FOLDER: the smallest root that has apt. What debootstrap mounts is in a namespace of its own, so that
+# nothing stays mounted when it is interrupted.
 make_root() {
     [ "$(id -u)" = 0 ] || die 2 "a root of $1 needs the rights of root (debootstrap, chroot)"
     say "making a root of $1"
@@ -13,7 +14,8 @@ make_root() {
         mirror=("$NETBLT_UBUNTU_MIRROR" /usr/share/debootstrap/scripts/gutsy)
         options+=("--components=main,universe" --keyring="$keys")
     fi
-    debootstrap "${options[@]}" "$1" "$2" "${mirror[@]}" >"$2.log" 2>&1 || {
+    unshare --mount --pid --fork --kill-child \
+        debootstrap "${options[@]}" "$1" "$2" "${mirror[@]}" >"$2.log" 2>&1 || {
         tail -5 "$2.log" >&2
         die 2 "debootstrap could not make a root of $1: $2.log"
     }
