@@ -142,6 +142,23 @@ def test_repairs_that_never_come_explain_that_none_comes_at_the_end_but_not_the_
     assert named([*at_the_end, before])[0][0] == "RESEND-02"
 
 
+def test_a_habit_that_warns_in_every_run_comes_after_the_failures_and_hides_none() -> None:
+    """Each run has the habit, three runs fail: the cause of these is what fails."""
+    habit = [dataclasses.replace(seen(f"case {n}", "ORDER-03", 4), verdict=Verdict.WARN) for n in range(40)]
+    found = likely_causes([*habit, *(row(f"case {n}", "DATA-12") for n in range(3))])
+    assert [(cause.requirement, cause.explains, cause.follows) for cause in found] == [
+        ("DATA-12", 3, 0),
+        ("ORDER-03", 40, 0),
+    ]
+
+
+def test_what_only_warns_explains_failures_where_it_warns_in_failed_runs_only() -> None:
+    """No NULL-ACK is a WARN of CTRL-10, and costs whole transfers."""
+    lacks = [missing(f"case {n}", f"DATA-0{n}") for n in range(1, 5)]
+    warned = [dataclasses.replace(seen(f"case {n}", "CTRL-10", 6), verdict=Verdict.WARN) for n in range(1, 5)]
+    assert named([*lacks, *warned]) == [("CTRL-10",)]
+
+
 def test_a_known_failure_is_no_evidence() -> None:
     failure = row("a", "CTRL-04", frame=4)
     assert named([failure]) == [("CTRL-04",)]
@@ -218,6 +235,14 @@ def test_other_roles_verdicts_and_requirements_stay_apart_and_so_do_cases() -> N
         ("d", 1),
         ("e", 1),
     ]
+
+
+def test_rows_that_the_machine_disturbed_join_one_that_it_did_not() -> None:
+    disturbed = [dataclasses.replace(seen(f"case {n}", "CTRL-04", 2), held_up_us=80_000) for n in range(5)]
+    (only,) = alike.merged(disturbed)
+    assert (only.disturbed, only.runs) == (True, 5)
+    (only,) = alike.merged([*disturbed, seen("quiet", "CTRL-04", 3)])
+    assert (only.case, only.frame, only.disturbed, only.runs) == ("quiet", 3, False, 6)
 
 
 def test_a_merged_row_survives_json() -> None:

@@ -44,6 +44,11 @@ class Run:
         return [row for row in self.rows if row.verdict in BROKEN and row.cause is not Cause.SUITE]
 
     @property
+    def failed(self) -> bool:
+        """A requirement was violated, and not only a recommendation."""
+        return any(row.verdict is Verdict.FAIL for row in self.broken)
+
+    @property
     def stuck(self) -> bool:
         """Nothing was learnt of the requirement of the case."""
         return any(row.verdict is Verdict.INCONC for row in self.rows)

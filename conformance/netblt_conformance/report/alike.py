@@ -30,16 +30,18 @@ def _kind(row: Result) -> _Kind:
 
 def merged(results: Sequence[Result]) -> list[Result]:
     """One row for each requirement, role and verdict of what was seen aside: at the place of the first of them, with
-    the others' captures. A disturbed row stays alone: it proves nothing."""
+    the others' captures. The first is one that the machine did not disturb, where there is one: a disturbed row proves
+    nothing by itself."""
     alike: dict[_Kind, list[Result]] = defaultdict(list)
     for row in results:
-        if row.origin in SEEN_ASIDE and not row.disturbed:
+        if row.origin in SEEN_ASIDE:
             alike[_kind(row)].append(row)
-    first = {id(rows[0]): rows for rows in alike.values()}
+    ordered = [sorted(rows, key=lambda row: row.disturbed) for rows in alike.values()]
+    first = {id(rows[0]): rows for rows in ordered}
     return [
         _one(first[id(row)]) if id(row) in first else row
         for row in results
-        if id(row) in first or row.origin not in SEEN_ASIDE or row.disturbed
+        if id(row) in first or row.origin not in SEEN_ASIDE
     ]
 
 
