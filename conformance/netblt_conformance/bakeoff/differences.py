@@ -138,7 +138,10 @@ def groups(found: Sequence[Difference]) -> list[Group]:
 
 def summary(found: Sequence[Difference]) -> str:
     if not found:
-        return f"no two implementations had the same part on the path {COMPARED_PATH}"
+        return (
+            f"no two implementations had the same part on the path {COMPARED_PATH} in meetings that the machine did not"
+            " disturb"
+        )
     counted = Counter(one.explanation.kind for one in found if one.explanation is not None)
     alike = sum(one.divergence is None for one in found)
     words = [f"{counted[kind]} {kind.value}" for kind in Class if counted[kind]]
