@@ -17,7 +17,7 @@ from netblt_conformance.common import paths
 from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
 from netblt_conformance.common.model import ALL_ROLES, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.learned import learning, measure, page
-from netblt_conformance.learned.alphabet import inputs, transfer
+from netblt_conformance.learned.alphabet import inputs
 from netblt_conformance.learned.campaign import Learned, load_other, names, reference_factory
 from netblt_conformance.learned.classes import Class, explain
 from netblt_conformance.learned.connection import Connection
@@ -25,10 +25,14 @@ from netblt_conformance.learned.differences import Difference, changes, differen
 from netblt_conformance.learned.judged import Judged, Violation
 from netblt_conformance.learned.machine import Machine, Step, dot, from_steps, load, save
 from netblt_conformance.learned.sequences import tours
+from netblt_conformance.learned.themes import MAIN, Part, part_named, parts
+from netblt_conformance.learned.timing import Came, Timing
 from netblt_conformance.learned.workers import Place, Work, run
 from netblt_conformance.mutants.mutants import Edit, Variant
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 
 WORKS = Profile(works=True)
+ALL_PARTS = [part for role in ALL_ROLES for part in parts(role)]
 
 
 def light_switch(last_output: str = "off") -> Machine:
@@ -50,26 +54,29 @@ def nothing_learned(_word: Any) -> None:
 def test_a_transfer_is_a_path_of_the_machine_that_is_learned_with_few_inputs() -> None:
     """Stimulus: the reference as a passive sender, the small alphabet. Outcome: a machine in which the inputs of a
     transfer lead to success."""
-    few = names(PASSIVE_SENDER, small=True)
-    machine = learning.learn(reference_factory(), PASSIVE_SENDER, WORKS, few, 1, nothing_learned)
-    outputs = machine.run([name for name in transfer(PASSIVE_SENDER) if name in few])
+    part = part_named(PASSIVE_SENDER, MAIN)
+    few = names(part, small=True)
+    machine = learning.learn(reference_factory(), part, WORKS, few, 1, nothing_learned)
+    outputs = machine.run([name for name in part.transfer if name in few])
     assert outputs[0].startswith("RESPONSE")
     assert "client: success" in outputs[-1]
     assert len(machine.steps) > 5
 
 
-@pytest.mark.parametrize("role", ALL_ROLES, ids=str)
-def test_the_stored_machine_of_the_reference_predicts_a_transfer_and_its_late_packets(role: Role) -> None:
-    word = (*transfer(role), "QUIT", "KEEPALIVE")
-    with Connection(reference_factory(), role, WORKS) as connection:
-        assert [connection.do(name) for name in word] == load_other(None, role).run(word)
+@pytest.mark.parametrize("part", ALL_PARTS, ids=str)
+def test_the_stored_machine_of_the_reference_predicts_a_transfer_and_its_late_packets(part: Part) -> None:
+    word = [name for name in (*part.transfer, "QUIT", "KEEPALIVE") if name in part.names]
+    with Connection(reference_factory(), part, WORKS) as connection:
+        assert [connection.do(name) for name in word] == load_other(None, part).run(word)
 
 
 def test_reactions_that_differ_from_time_to_time_end_the_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     count = itertools.count()
     monkeypatch.setattr(Connection, "do", lambda _connection, _name: str(next(count)))
     with pytest.raises(HarnessError, match="the same inputs have different outputs"):
-        learning.learn(reference_factory(), PASSIVE_SENDER, WORKS, ("OPEN", "time"), 1, nothing_learned)
+        learning.learn(
+            reference_factory(), part_named(PASSIVE_SENDER, MAIN), WORKS, ("OPEN", "time"), 1, nothing_learned
+        )
 
 
 def test_without_aalpy_the_error_names_the_extra_to_install(
@@ -94,9 +101,10 @@ def test_a_crash_is_reported_with_the_inputs_before_it() -> None:
 @pytest.mark.parametrize("role", ALL_ROLES, ids=str)
 def test_each_input_of_a_role_can_be_given_in_each_situation(role: Role) -> None:
     """No input needs another one before it: where it is not possible, nothing is sent."""
-    for name in (one.name for one in inputs(role)):
-        with Connection(reference_factory(), role, WORKS) as connection:
-            assert isinstance(connection.do(name), str)
+    for part in parts(role):
+        for name in part.names:
+            with Connection(reference_factory(), part, WORKS) as connection:
+                assert isinstance(connection.do(name), str)
 
 
 def test_the_document_lists_each_input() -> None:
@@ -118,7 +126,7 @@ def test_a_machine_is_read_as_it_was_written(tmp_path: Path) -> None:
     [
         ('"bright", 1]', '"bright", 7]', "state 1, input look: there is no state 7"),
         ("passive-receiver", "sideways", "unknown role 'sideways'"),
-        ('"layout": 1', '"layout": 9', "layout"),
+        ('"layout": 2', '"layout": 9', "layout"),
         ('"look": ["dark", 0]', '"glance": ["dark", 0]', "state 0 has not one transition for each input"),
     ],
 )
@@ -141,7 +149,7 @@ def test_graphviz_text_has_an_arrow_for_each_change_of_state() -> None:
 
 
 def test_tours_go_through_each_transition() -> None:
-    machine = load_other(None, PASSIVE_SENDER)
+    machine = load_other(None, part_named(PASSIVE_SENDER, MAIN))
     walked = set()
     for word in tours(machine, 1):
         for place, name in enumerate(word):
@@ -151,7 +159,9 @@ def test_tours_go_through_each_transition() -> None:
 
 def test_the_page_shows_states_differences_and_escaped_text(tmp_path: Path) -> None:
     machine = light_switch("<off>")
-    page.write(tmp_path / "learned.html", {"name": "switch"}, [Learned(PASSIVE_RECEIVER, machine)], [])
+    page.write(
+        tmp_path / "learned.html", {"name": "switch"}, [Learned(part_named(PASSIVE_RECEIVER, MAIN), machine)], []
+    )
     text = (tmp_path / "learned.html").read_text(encoding="utf-8")
     assert "&lt;off&gt;" in text
     assert 'data-state="1"' in text
@@ -229,3 +239,30 @@ def test_a_variant_without_ambiguity_is_explained_by_one_that_differs_in_the_sam
     variant = Variant(name="unnamed", ambiguities=(), about="text", edit=(edit,))
     assert measure.explaining(measure.Outcome(variant, (NO_QUITACK,)), [row]) == {"AMB-55"}
     assert measure.explaining(measure.Outcome(variant, (NO_QUITACK,)), []) == set()
+
+
+# ---- what times prove ----
+
+
+def repeated_control(*times_ms: int) -> list[Came]:
+    """A CONTROL with an OK that publishes a control timer of 100 ms, again and again."""
+    message = Message(Kind.OK, 1, 0, control_timer_ms=100)
+    packet = Packet(b"", type=Type.CONTROL, messages=(message,))
+    return [Came(1000 * time_ms, "CONTROL[OK 0]", packet) for time_ms in times_ms]
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "now_ms", "marks"),
+    [
+        ((100, 200, 350), 400, []),
+        ((100, 400), 500, ["repeated later than published"]),
+        ((100, 140), 200, ["repeated sooner than published"]),
+        ((100, 200), 700, ["no more CONTROL[OK 0]"]),
+    ],
+)
+def test_repetitions_are_held_against_the_control_timer_that_their_ok_publishes(
+    times_ms: tuple[int, ...], now_ms: int, marks: list[str]
+) -> None:
+    """Stimulus: repetitions at these times, then silence. A back-off of three halves is legal."""
+    timing = Timing(death_us=200_000_000)
+    assert timing.marks(repeated_control(*times_ms), 1000 * now_ms, 0, closed=False) == marks

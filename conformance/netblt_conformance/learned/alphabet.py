@@ -23,6 +23,7 @@ _COMMON = (
           "until the connection ends; repetitions and KEEPALIVEs are there once"),
     Input("KEEPALIVE", "the tester sends a KEEPALIVE"),
     Input("QUIT", "the tester quits"),
+    Input("QUIT silent", "the tester quits and gives no reason"),
     Input("QUITACK", "the tester sends a QUITACK", legal=False),
     Input("ABORT", "the tester aborts"),
     Input("REFUSED", "the tester sends a REFUSED", legal=False),
@@ -37,12 +38,18 @@ _TO_PASSIVE = (
     Input("OPEN", "the tester opens, always with the same unique ID"),
     Input("OPEN other ID", "the tester opens from the same port with another unique ID"),
     Input("OPEN wrong way", "the tester opens for the other direction of the data", legal=False),
+    Input("OPEN other port", "the tester opens a port that has no listener"),
+    Input("OPEN announcing", "the tester opens, and announces one byte less than it has"),
 )
 _TO_ACTIVE = (
     Input("RESPONSE", "the tester accepts the OPEN"),
     Input("RESPONSE other ID", "a RESPONSE with another unique ID arrives"),
+    Input("RESPONSE other half", "a RESPONSE arrives whose unique ID differs in the upper half only"),
     Input("RESPONSE larger", "a RESPONSE with larger buffers than were proposed arrives", legal=False),
-)
+    Input("RESPONSE announcing", "the tester accepts the OPEN, and announces one byte less than it has"),
+    Input("RESPONSE changed", "a second RESPONSE arrives, with one packet in a burst and other burst intervals",
+          legal=False),
+)  # fmt: skip
 _TO_RECEIVER = (
     Input("DATA", "the next data packet arrives; it acknowledges all messages that came"),
     Input("DATA lost", "the network loses the next data packet"),
@@ -58,12 +65,26 @@ _TO_RECEIVER = (
 )
 _TO_SENDER = (
     Input("GO", "a GO for the next buffer arrives, with all messages that are not acknowledged"),
+    Input("GO skipping", "a GO arrives whose number is far beyond the one before, in other halves of 16 and 32 bits"),
     Input("GO hole", "a GO for the next buffer arrives, and the message before it does not"),
+    Input("GO and more", "the last CONTROL arrives once more, with a GO for the next buffer after its messages"),
+    Input("GO and RESEND", "one CONTROL with a RESEND for the first packet of the oldest buffer and the next GO"),
+    Input("GO number 0", "a GO for the next buffer arrives as message number 0", legal=False),
+    Input("GO far ahead", "a GO for the next buffer arrives, 40000 numbers ahead", legal=False),
     Input("OK", "the oldest complete buffer is confirmed"),
+    Input("OK hole", "the oldest complete buffer is confirmed, and the message before it, a GO, is late"),
     Input("OK early", "a buffer is confirmed that is not complete", legal=False),
     Input("RESEND", "a RESEND for the last packet of the oldest buffer, which counts as lost"),
     Input("RESEND first", "a RESEND for the first packet of the oldest buffer, which counts as lost"),
+    Input("RESEND newest", "a RESEND for the first packet of the newest buffer, which counts as lost"),
+    Input("RESEND all", "a RESEND for all packets of the oldest buffer, which count as lost"),
+    Input("RESEND both", "one CONTROL with a RESEND for the newest buffer and one for the oldest"),
+    Input("RESEND hole", "a RESEND for the oldest buffer arrives, and the message before it, a GO, is late"),
+    Input("RESEND next", "a RESEND for the next buffer, which has no GO", legal=False),
+    Input("RESEND empty", "a RESEND that names no packet", legal=False),
+    Input("RESEND past end", "a RESEND for a packet that the oldest buffer does not have, and for its first"),
     Input("RESEND beyond", "a RESEND for a packet that the buffer does not have", legal=False),
+    Input("CONTROL late", "all messages that are not acknowledged arrive"),
     Input("CONTROL again", "the last CONTROL arrives once more"),
     Input("DONE", "the tester sends a DONE"),
     Input("DATA", "a data packet arrives from the end that receives the data", legal=False),
@@ -71,18 +92,10 @@ _TO_SENDER = (
 
 
 def inputs(role: Role) -> tuple[Input, ...]:
-    """Of the implementation in this role."""
+    """Of the implementation in this role, in all themes."""
     opening = _TO_ACTIVE if role.active else _TO_PASSIVE
     return (*opening, *(_TO_SENDER if role.sender else _TO_RECEIVER), *_COMMON)
 
 
 # What a first, short test learns: a transfer over a path that loses nothing.
 SMALL = frozenset({"OPEN", "RESPONSE", "GO", "OK", "DATA", "NULL-ACK", TIME, "QUIT"})
-
-
-def transfer(role: Role) -> tuple[str, ...]:
-    """The inputs of a transfer that loses nothing."""
-    opening = "RESPONSE" if role.active else "OPEN"
-    if role.sender:
-        return (opening, "GO", "OK", "GO", "OK", "DONE")
-    return (opening, "NULL-ACK", "DATA", "DATA", "NULL-ACK", "DATA", "DATA", "NULL-ACK")

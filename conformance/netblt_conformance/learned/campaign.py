@@ -13,15 +13,16 @@ from netblt_conformance.cases.probe import probe
 from netblt_conformance.common import paths
 from netblt_conformance.common.child import Emit
 from netblt_conformance.common.errors import HarnessError
-from netblt_conformance.common.model import ROLES_BY_NAME, Role
+from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.learned import judged, learning, machine
-from netblt_conformance.learned.alphabet import SMALL, inputs
+from netblt_conformance.learned.alphabet import SMALL
 from netblt_conformance.learned.classes import Explanation, explain
 from netblt_conformance.learned.differences import Difference
 from netblt_conformance.learned.judged import Judged
 from netblt_conformance.learned.machine import Machine, Step
 from netblt_conformance.learned.tester import DELAY_US
+from netblt_conformance.learned.themes import Part, part_named
 from netblt_conformance.learned.workers import Place, Work, run
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.links.sim import SimLinkFactory
@@ -31,32 +32,32 @@ _SEQUENCES_PER_EVENT = 100
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What became of one role: a machine, or why there is none."""
+    """What became of one role in one theme: a machine, or why there is none."""
 
-    role: Role
+    part: Part
     machine: Machine | None = None
     why: str = ""
     fault: bool = False  # the implementation crashed
 
 
-def names(role: Role, *, small: bool) -> tuple[str, ...]:
+def names(part: Part, *, small: bool) -> tuple[str, ...]:
     """The inputs that are learned."""
-    return tuple(one.name for one in inputs(role) if not small or one.name in SMALL)
+    return tuple(name for name in part.names if not small or name in SMALL)
 
 
 def learn_all(
     factory: LinkFactory,
-    roles: Sequence[Role],
+    parts: Sequence[Part],
     seed: int,
     jobs: int,
     *,
     small: bool = False,
     on_progress: Callable[[int], None] = lambda _sequences: None,
 ) -> list[Learned]:
-    """`on_progress` gets the number of sequences of inputs so far, of all roles."""
+    """`on_progress` gets the number of sequences of inputs so far, of all parts."""
     counts: dict[str, int] = {}
 
-    def action(role: Role) -> Callable[[Emit, Place], Any]:
+    def action(part: Part) -> Callable[[Emit, Place], Any]:
         def work(emit: Emit, place: Place) -> Any:
             played = 0
 
@@ -67,8 +68,8 @@ def learn_all(
                 if len(word) == 1 and played % _SEQUENCES_PER_EVENT == 0:
                     emit({"event": "at", "played": played})
 
-            profile = probe(factory, role, seed)[0]
-            found = learning.learn(factory, role, profile, names(role, small=small), seed, on_word)
+            profile = probe(factory, part.role, seed)[0]
+            found = learning.learn(factory, part, profile, names(part, small=small), seed, on_word)
             return to_json(found)
 
         return work
@@ -77,18 +78,18 @@ def learn_all(
         counts[work.name] = event["played"]
         on_progress(sum(counts.values()))
 
-    pieces = [Work(str(role), action(role)) for role in roles]
-    run(pieces, jobs, on_event)
-    return [_learned(piece) for piece in pieces]
+    pieces = [Work(str(part), action(part)) for part in parts]
+    # The costly ones, which come last, begin first: so no processor is idle at the end.
+    run(reversed(pieces), jobs, on_event)
+    return [_learned(part, piece) for part, piece in zip(parts, pieces, strict=True)]
 
 
-def _learned(piece: Work) -> Learned:
-    role = ROLES_BY_NAME[piece.name]
+def _learned(part: Part, piece: Work) -> Learned:
     if piece.fault:
-        return Learned(role, why=f"the implementation {piece.fault}, after {_inputs(piece.word)}", fault=True)
+        return Learned(part, why=f"the implementation {piece.fault}, after {_inputs(piece.word)}", fault=True)
     if piece.unsupported:
-        return Learned(role, why=piece.unsupported)
-    return Learned(role, from_json(piece.result))
+        return Learned(part, why=piece.unsupported)
+    return Learned(part, from_json(piece.result))
 
 
 def _inputs(word: Sequence[str]) -> str:
@@ -97,19 +98,20 @@ def _inputs(word: Sequence[str]) -> str:
 
 def to_json(found: Machine) -> dict[str, Any]:
     steps = [{name: [step.output, step.to] for name, step in state.items()} for state in found.steps]
-    return {"role": found.role, "began": found.began, "inputs": found.inputs, "steps": steps, "facts": found.facts}
+    row = {"role": found.role, "theme": found.theme, "began": found.began, "facts": found.facts}
+    return {**row, "inputs": found.inputs, "steps": steps}
 
 
 def from_json(row: dict[str, Any]) -> Machine:
     steps = [{name: Step(*step) for name, step in state.items()} for state in row["steps"]]
-    return Machine(row["role"], row["began"], tuple(row["inputs"]), steps, row["facts"])
+    return Machine(row["role"], row["began"], tuple(row["inputs"]), steps, row["facts"], row["theme"])
 
 
 # ---- the reference ----
 
 
-def reference_file(role: Role) -> Path:
-    return paths.learned() / f"{role}.json"
+def reference_file(part: Part) -> Path:
+    return paths.learned() / f"{part}.json"
 
 
 def reference_factory() -> LinkFactory:
@@ -172,10 +174,10 @@ def _judging(
     factory: LinkFactory, one: Difference, capture: Path, seed: int, *, paused: bool
 ) -> Callable[[Emit, Place], Any]:
     def work(_emit: Emit, place: Place) -> Any:
-        role = ROLES_BY_NAME[one.role]
+        part = part_named(ROLES_BY_NAME[one.role], one.theme)
         place.note(one.word)
-        profile = probe(factory, role, seed)[0]
-        return judged.judge(factory, role, profile, one.word, capture, judged.PAUSE_US if paused else 0).to_json()
+        profile = probe(factory, part.role, seed)[0]
+        return judged.judge(factory, part, profile, one.word, capture, judged.PAUSE_US if paused else 0).to_json()
 
     return work
 
@@ -187,7 +189,7 @@ def _judged(
     if piece.fault:
         return Judged((), (), (), piece.fault)
     if piece.unsupported:
-        raise HarnessError(f"{one.role}: {piece.unsupported}")
+        raise HarnessError(f"{one.title}: {piece.unsupported}")
     found = Judged.from_json(piece.result)
     capture = _capture(folder, number, how)
     if tshark is None or not capture.is_file():
@@ -205,7 +207,7 @@ def compare(learned: Machine, other: Machine, most: int) -> list[Difference]:
     return list(islice(differences(other, learned), most))
 
 
-def load_other(against: Path | None, role: Role) -> Machine:
+def load_other(against: Path | None, part: Part) -> Machine:
     """The machine to compare with; None: the reference's."""
-    file = reference_file(role) if against is None else against
-    return machine.load(file / f"{role}.json" if file.is_dir() else file)
+    file = reference_file(part) if against is None else against
+    return machine.load(file / f"{part}.json" if file.is_dir() else file)

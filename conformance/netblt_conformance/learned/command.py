@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from netblt_conformance.learned.campaign import Found
     from netblt_conformance.learned.differences import Difference
     from netblt_conformance.learned.machine import Machine
+    from netblt_conformance.learned.themes import Part
 
 DEFAULT_OUTPUT = Path("netblt-learned")
 DEFAULT_DIFFERENCES = 10
@@ -31,6 +32,9 @@ def learn_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="TOML file of an implementation on the pipe link")
     parser.add_argument("--iut-library", type=Path, metavar="SO", help="another library than the reference")
     add_role_option(parser)
+    parser.add_argument(
+        "--theme", action="append", metavar="NAME", help="only this theme (again: one more); default: all"
+    )
     parser.add_argument(
         "--output", type=Path, default=DEFAULT_OUTPUT, metavar="DIR",
         help="where machines, page and captures go (default: %(default)s)",
@@ -93,12 +97,26 @@ def _measure(options: argparse.Namespace) -> int:
         )
     from netblt_conformance.learned import measure
 
-    roles = roles_of(options.role)
-    jobs = number_of_jobs(options.jobs)
-    plan = measure.Plan(roles, options.seed, jobs, options.per_state)
+    plan = measure.Plan(_parts(options), options.seed, number_of_jobs(options.jobs), options.per_state)
     if options.mutants is not None:
         return measure.mutants(options.mutants, plan)
     return measure.variants(options.variants, plan, options.save)
+
+
+def _parts(options: argparse.Namespace) -> tuple[Part, ...]:
+    """Roles and themes. TargetError for a theme that does not exist, or none of these roles has."""
+    from netblt_conformance.learned.themes import MAIN, THEMES, parts
+
+    wanted = [MAIN] if options.small else options.theme
+    known = [theme.name for theme in THEMES]
+    for name in wanted or ():
+        if name not in known:
+            raise target.TargetError(f"no theme is named {name!r}; there are {', '.join(dict.fromkeys(known))}")
+    roles = roles_of(options.role)
+    found = tuple(part for role in roles for part in parts(role) if not wanted or part.theme.name in wanted)
+    if not found:
+        raise target.TargetError(f"{', '.join(map(str, roles))}: no theme {', '.join(wanted)}")
+    return found
 
 
 class _Run:
@@ -115,26 +133,26 @@ class _Run:
 
     def run(self) -> int:
         options, began_s = self._options, time.monotonic()
-        roles = roles_of(options.role)
+        parts = _parts(options)
         against = None if options.against == REFERENCE else Path(options.against)
         others = (
             {}
             if options.small or options.against == NONE
-            else {role: self._campaign.load_other(against, role) for role in roles}
+            else {part: self._campaign.load_other(against, part) for part in parts}
         )
         learned = self._campaign.learn_all(
-            self._factory, roles, options.seed, self._jobs, small=options.small, on_progress=self._show
+            self._factory, parts, options.seed, self._jobs, small=options.small, on_progress=self._show
         )
         self._progress.clear()
         options.output.mkdir(parents=True, exist_ok=True)
         differences: list[Difference] = []
         for one in learned:
             if one.machine is None:
-                print(fit(f"{one.role}: {one.why}"))
+                print(fit(f"{one.part}: {one.why}"))
                 continue
             self._write(one.machine)
-            if one.role in others:
-                differences += self._campaign.compare(one.machine, others[one.role], options.differences)
+            if one.part in others:
+                differences += self._campaign.compare(one.machine, others[one.part], options.differences)
         found = self._judged(differences)
         self._page.write(options.output / "learned.html", self._factory.testing(), learned, found)
         self._tell(found, began_s)
@@ -151,11 +169,11 @@ class _Run:
         from netblt_conformance.learned.machine import dot, save
 
         output = self._options.output
-        save(machine, output / f"{machine.role}.json")
-        (output / f"{machine.role}.dot").write_text(dot(machine), encoding="utf-8")
+        save(machine, output / f"{machine.title}.json")
+        (output / f"{machine.title}.dot").write_text(dot(machine), encoding="utf-8")
         facts = machine.facts
         print(
-            f"{machine.role}: {facts['states']} states, {len(machine.inputs)} inputs; {facts['sequences']} sequences "
+            f"{machine.title}: {facts['states']} states, {len(machine.inputs)} inputs; {facts['sequences']} sequences "
             f"of {facts['inputs']} inputs in {facts['rounds']} rounds"
         )
 
@@ -180,7 +198,7 @@ class _Run:
     def _tell(self, found: list[Found], began_s: float) -> None:
         for number, one in enumerate(found, 1):
             difference, explanation = one.difference, one.explanation
-            print(fit(f"{number} {explanation.kind} {' '.join(explanation.identifiers)} ({difference.role})"))
+            print(fit(f"{number} {explanation.kind} {' '.join(explanation.identifiers)} ({difference.title})"))
             print(fit(f"   after {', '.join(difference.word) or 'no input'}"))
             print(fit(f"   expected {difference.expected}; seen {difference.seen}"))
             print(fit(f"   {explanation.text}; {one.capture}"))

@@ -8,12 +8,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from netblt_conformance.cases.case import Case, Profile
-from netblt_conformance.common.errors import ImplementationError
-from netblt_conformance.common.model import Digest, Role
+from netblt_conformance.common.errors import ImplementationError, NotSupportedError
+from netblt_conformance.common.model import Digest, Feature, Parameters
 from netblt_conformance.learned import outputs
 from netblt_conformance.learned.receiving import ReceivingTester
 from netblt_conformance.learned.sending import SendingTester
-from netblt_conformance.learned.tester import BUFFERS, PARAMETERS, Tester
+from netblt_conformance.learned.tester import Tester
+from netblt_conformance.learned.themes import Part, stall
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets.capture import Capture, Frame
@@ -44,13 +45,14 @@ class _NoMonitor:
 class Connection:
     """A context manager. After a crash of the implementation every reaction is nothing."""
 
-    def __init__(self, factory: LinkFactory, role: Role, profile: Profile, *, judged: bool = False) -> None:
-        """`judged`: with capture and oracles. NotSupportedError when the implementation does not play the role."""
+    def __init__(self, factory: LinkFactory, part: Part, profile: Profile, *, judged: bool = False) -> None:
+        """`judged`: with capture and oracles. NotSupportedError when the implementation does not play the role, or its
+        client cannot do what the theme asks for."""
         self.capture = Capture() if judged else _NoCapture()
         self.fault = ""  # how the implementation crashed
-        self.case = Case("learned", (), role, "stimulus", factory.make(self.capture), _SEED, profile)
+        self.case = Case("learned", (), part.role, "stimulus", factory.make(self.capture), _SEED, profile)
         try:
-            self._tester = _tester(self.case, judged=judged)
+            self._tester = _tester(self.case, part, judged=judged)
             self.began = self._guarded(self._tester.begin)
         except BaseException:
             self.case.close()
@@ -80,21 +82,29 @@ class Connection:
             return outputs.CRASH
 
 
-def _tester(case: Case, *, judged: bool) -> Tester:
-    length = BUFFERS * PARAMETERS.buffer_size - 1  # an odd number: the last packet is filled up
-    parameters = {name: getattr(PARAMETERS, name) for name in PARAMETERS.__slots__ if name not in _OWN}
+def _tester(case: Case, part: Part, *, judged: bool) -> Tester:
+    theme = part.theme
+    if theme.stalls and Feature.CLIENT_STALL not in case.link.features:
+        raise NotSupportedError("its client cannot be made to stall")
+    options: dict[str, Any] = {
+        name: getattr(theme.parameters, name) for name in Parameters.__slots__ if name not in _OWN
+    }
+    options["iut"] = stall(theme)
+    if not case.link.tester_string(case.role):
+        options["own"] = {"client_string": _CLIENT_STRING}
     if case.role.sender:
-        receiver = case.receiver(length, **parameters)
+        receiver = case.receiver(theme.length, **options)
         _unjudged(receiver, judged=judged)
-        return ReceivingTester(receiver)
-    sender = case.sender(length, **parameters)
+        return ReceivingTester(receiver, theme)
+    sender = case.sender(theme.length, **options)
     _unjudged(sender, judged=judged)
-    tester = SendingTester(sender)
+    tester = SendingTester(sender, theme)
     right = Digest.of(sender.data)
     tester.on_delivered(lambda: case.link.digest() == right)
     return tester
 
 
+_CLIENT_STRING = "the client of the tester"
 # What Case sets by itself, or what stays at its default.
 _OWN = frozenset({"version", "client_string", "client_stall_from", "client_stall_until_us"})
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from netblt_conformance.common.errors import HarnessError
-from netblt_conformance.learned.machine import Machine, Word
+from netblt_conformance.learned.machine import Machine, Word, title
 from netblt_conformance.learned.outputs import NOTHING
+from netblt_conformance.learned.themes import MAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,12 @@ class Difference:
     word: Word
     expected: str  # the output of the machine that is compared with
     seen: str  # the output of the implementation
+    theme: str = MAIN
+
+    @property
+    def title(self) -> str:
+        """Role and theme."""
+        return title(self.role, self.theme)
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -53,7 +60,7 @@ def differences(reference: Machine, learned: Machine) -> Iterator[Difference]:
         others = sorted(set(reference.inputs) ^ set(learned.inputs))
         raise HarnessError(f"the machines were learned with other inputs: {', '.join(others)}; learn both again")
     if reference.began != learned.began:
-        yield Difference(learned.role, (), reference.began, learned.began)
+        yield Difference(learned.role, (), reference.began, learned.began, learned.theme)
     words: dict[tuple[int, int], Word] = {(0, 0): ()}
     waiting = deque([(0, 0)])
     kinds: set[tuple[str, ...]] = set()
@@ -63,7 +70,7 @@ def differences(reference: Machine, learned: Machine) -> Iterator[Difference]:
             wanted, found = reference.steps[pair[0]][name], learned.steps[pair[1]][name]
             word, to = (*words[pair], name), (wanted.to, found.to)
             if wanted.output != found.output:
-                one = Difference(learned.role, word, wanted.output, found.output)
+                one = Difference(learned.role, word, wanted.output, found.output, learned.theme)
                 if one.kind not in kinds:
                     kinds.add(one.kind)
                     yield one

@@ -17,6 +17,7 @@ from netblt_conformance.judges.second import IUT, position_options
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.learned.connection import Connection
 from netblt_conformance.learned.outputs import CRASH
+from netblt_conformance.learned.themes import Part
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.oracles.base import told_once
 
@@ -56,12 +57,12 @@ class Judged:
 
 
 def judge(
-    factory: LinkFactory, role: Role, profile: Profile, word: Sequence[str], capture: Path, pause_us: int
+    factory: LinkFactory, part: Part, profile: Profile, word: Sequence[str], capture: Path, pause_us: int
 ) -> Judged:
     """Plays the inputs, `pause_us` apart, and writes the capture."""
     found: list[str] = []
     later: list[str] = []
-    with Connection(factory, role, profile, judged=True) as connection:
+    with Connection(factory, part, profile, judged=True) as connection:
         case = connection.case
 
         def body() -> None:

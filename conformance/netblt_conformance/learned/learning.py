@@ -4,17 +4,15 @@ transfer with every input at every place first, then tours over all transitions 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from netblt_conformance.cases.case import Profile
 from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
-from netblt_conformance.common.model import Role
 from netblt_conformance.learned import machine, sequences
-from netblt_conformance.learned.alphabet import TIME, transfer
 from netblt_conformance.learned.connection import Connection
 from netblt_conformance.learned.machine import Machine, Word
+from netblt_conformance.learned.themes import Part
 from netblt_conformance.links.base import LinkFactory
 
 # Random sequences from each state of a hypothesis.
@@ -37,9 +35,9 @@ def library() -> Any:
 class _Implementation:
     """What AALpy learns: the methods of its class SUL."""
 
-    def __init__(self, factory: LinkFactory, role: Role, profile: Profile, on_word: OnWord) -> None:
+    def __init__(self, factory: LinkFactory, part: Part, profile: Profile, on_word: OnWord) -> None:
         self.num_queries = self.num_steps = self.num_cached_queries = 0
-        self._start: Callable[[], Connection] = lambda: Connection(factory, role, profile)
+        self._start: Callable[[], Connection] = lambda: Connection(factory, part, profile)
         self._on_word = on_word
         self._connection: Connection | None = None
         self._word: list[str] = []
@@ -68,39 +66,50 @@ class _Tests:
     num_queries: int
     num_steps: int
     suite: Callable[[Any], tuple[Machine, Sequence[Word]]]
+    guides: frozenset[Word]
+    known: dict[Word, list[str]]  # outputs of those that ran: each hypothesis is tested with them again
 
     def find_cex(self, hypothesis: Any) -> Word | None:
         """Inputs whose last output the hypothesis does not predict."""
         hypothetical, words = self.suite(hypothesis)
         for word in words:
-            self.num_queries += 1
-            self.num_steps += len(word)
-            seen, wanted = self.sul.query(word), hypothetical.run(word)
+            seen, wanted = self._outputs(word), hypothetical.run(word)
             if seen != wanted:
                 return word[: next(n for n, output in enumerate(wanted, 1) if seen[n - 1] != output)]
         return None
 
+    def _outputs(self, word: Word) -> Sequence[str]:
+        if word in self.known:
+            return self.known[word]
+        self.num_queries += 1
+        self.num_steps += len(word)
+        found: list[str] = list(self.sul.query(word))
+        if word in self.guides:
+            self.known[word] = found
+        return found
+
 
 def learn(
-    factory: LinkFactory, role: Role, profile: Profile, names: Sequence[str], seed: int, on_word: OnWord
+    factory: LinkFactory, part: Part, profile: Profile, names: Sequence[str], seed: int, on_word: OnWord
 ) -> Machine:
     """`names`: the inputs. `on_word` gets the inputs so far, before each one is given. NotSupportedError when the
     implementation does not play the role; HarnessError when the same inputs have different outputs."""
     aalpy = library()
-    subject = type("Implementation", (_Implementation, aalpy.SUL), {})(factory, role, profile, on_word)
-    guides = guiding(role, names)
+    subject = type("Implementation", (_Implementation, aalpy.SUL), {})(factory, part, profile, on_word)
+    guides = sequences.guiding(part, names)
 
     def suite(hypothesis: Any) -> tuple[Machine, Any]:
-        hypothetical = _machine(hypothesis, role, "", names)
-        return hypothetical, itertools.chain(guides, sequences.suite(hypothetical, seed, PER_STATE))
+        hypothetical = _machine(hypothesis, part, "", names)
+        return hypothetical, sequences.suite(hypothetical, seed, PER_STATE, guides)
 
-    oracle = type("Tests", (_Tests, aalpy.base.Oracle), {"suite": staticmethod(suite)})(list(names), subject)
+    values = {"suite": staticmethod(suite), "guides": frozenset(guides), "known": {}}
+    oracle = type("Tests", (_Tests, aalpy.base.Oracle), values)(list(names), subject)
     run = aalpy.learning_algs.run_KV
     try:
         found, data = run(list(names), subject, oracle, "mealy", return_data=True, print_level=0)
     except SystemExit as error:  # how AALpy reports it
-        raise HarnessError(f"{role}: the same inputs have different outputs, so there is no machine: {error}") from None
-    learned = _machine(found, role, subject.began, names)
+        raise HarnessError(f"{part}: the same inputs have different outputs, so there is no machine: {error}") from None
+    learned = _machine(found, part, subject.began, names)
     learned.facts = {
         "states": len(learned.steps),
         "seed": seed,
@@ -111,17 +120,11 @@ def learn(
     return learned
 
 
-def _machine(found: Any, role: Role, began: str, names: Sequence[str]) -> Machine:
+def _machine(found: Any, part: Part, began: str, names: Sequence[str]) -> Machine:
     """Of AALpy's machine."""
     steps = {
         state.state_id: {name: (state.output_fun[name], state.transitions[name].state_id) for name in names}
         for state in found.states
     }
-    return machine.from_steps(str(role), began, names, steps, found.initial_state.state_id)
-
-
-def guiding(role: Role, names: Sequence[str]) -> list[Word]:
-    """A transfer with each input at each place, and how it goes on from there."""
-    whole = [name for name in transfer(role) if name in names]
-    words = [(*whole[:place], name, *whole[place:], TIME, "QUIT") for place in range(len(whole) + 1) for name in names]
-    return sorted({tuple(one for one in word if one in names) for word in words}, key=lambda word: (len(word), word))
+    first = found.initial_state.state_id
+    return machine.from_steps(str(part.role), began, names, steps, first, part.theme.name)

@@ -16,8 +16,9 @@ from pydantic.dataclasses import dataclass as checked
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.learned.outputs import NOTHING
+from netblt_conformance.learned.themes import MAIN
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 Word = tuple[str, ...]  # inputs
 
 
@@ -31,13 +32,20 @@ class Step:
 
 @dataclass(slots=True)
 class Machine:
-    """The machine of one role. State 0 is the first one; states are numbered in the order of their access sequences."""
+    """The machine of one role in one theme. State 0 is the first one; states are numbered in the order of
+    their access sequences."""
 
     role: str
     began: str  # what the implementation does when it is started
     inputs: tuple[str, ...]
     steps: list[dict[str, Step]]  # by state
     facts: dict[str, Any] = field(default_factory=dict)  # how it was learned
+    theme: str = MAIN
+
+    @property
+    def title(self) -> str:
+        """As its file is called."""
+        return title(self.role, self.theme)
 
     def run(self, word: Sequence[str], state: int = 0) -> list[str]:
         """The outputs."""
@@ -72,8 +80,17 @@ class Machine:
                 yield state, name, step
 
 
+def title(role: str, theme: str) -> str:
+    return role if theme == MAIN else f"{role}.{theme}"
+
+
 def from_steps(
-    role: str, began: str, inputs: Sequence[str], steps: dict[Any, dict[str, tuple[str, Any]]], first: Any
+    role: str,
+    began: str,
+    inputs: Sequence[str],
+    steps: dict[Any, dict[str, tuple[str, Any]]],
+    first: Any,
+    theme: str = MAIN,
 ) -> Machine:
     """A machine of states with any names, numbered again from 0. What cannot be reached is left out."""
     numbers, waiting = {first: 0}, deque([first])
@@ -86,7 +103,7 @@ def from_steps(
                 waiting.append(to)
     by_number = sorted(numbers, key=lambda state: numbers[state])
     found = [{name: Step(steps[s][name][0], numbers[steps[s][name][1]]) for name in inputs} for s in by_number]
-    return Machine(role, began, tuple(inputs), found)
+    return Machine(role, began, tuple(inputs), found, theme=theme)
 
 
 # ---- files ----
@@ -101,6 +118,7 @@ class _File:
     inputs: tuple[str, ...]
     states: tuple[dict[str, tuple[str, int]], ...]
     facts: dict[str, Any]
+    theme: str
 
 
 _ADAPTER = TypeAdapter(_File)
@@ -109,7 +127,8 @@ KIND = "learned machine"
 
 def save(machine: Machine, path: Path) -> None:
     """One line for each state, so that a difference of two files shows states."""
-    head = {"layout": LAYOUT_VERSION, "kind": KIND, "role": machine.role, "began": machine.began}
+    head = {"layout": LAYOUT_VERSION, "kind": KIND, "role": machine.role, "theme": machine.theme}
+    head["began"] = machine.began
     lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
     lines += [f'"inputs": {json.dumps(machine.inputs)},', f'"facts": {json.dumps(machine.facts)},', '"states": [']
     states = [json.dumps({name: [step.output, step.to] for name, step in steps.items()}) for steps in machine.steps]
@@ -130,7 +149,7 @@ def load(path: Path) -> Machine:
     if mistake:
         raise LinkUnavailableError(f"{path}: {mistake}")
     steps = [{name: Step(*step) for name, step in state.items()} for state in file.states]
-    return Machine(file.role, file.began, file.inputs, steps, file.facts)
+    return Machine(file.role, file.began, file.inputs, steps, file.facts, file.theme)
 
 
 def _mistake(file: _File) -> str:
@@ -151,7 +170,7 @@ def _mistake(file: _File) -> str:
 
 def dot(machine: Machine) -> str:
     """Graphviz text. Inputs without effect are left out; those with the same effect share an arrow."""
-    lines = [f'digraph "{machine.role}" {{', "  rankdir=LR;", '  node [shape=circle, fontname="sans-serif"];']
+    lines = [f'digraph "{machine.title}" {{', "  rankdir=LR;", '  node [shape=circle, fontname="sans-serif"];']
     lines.append('  edge [fontname="sans-serif", fontsize=9];')
     lines += [f'  s{state} [label="{state}"];' for state in range(len(machine.steps))]
     for (state, to), labels in arrows(machine).items():

@@ -17,7 +17,6 @@ from netblt_conformance.cases.probe import probe
 from netblt_conformance.common import paths
 from netblt_conformance.common.child import Emit
 from netblt_conformance.common.errors import HarnessError
-from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.learned.campaign import load_other
@@ -26,8 +25,9 @@ from netblt_conformance.learned.connection import Connection
 from netblt_conformance.learned.differences import Difference
 from netblt_conformance.learned.machine import Machine, Word
 from netblt_conformance.learned.outputs import CRASH
-from netblt_conformance.learned.sequences import suite
+from netblt_conformance.learned.sequences import guiding, suite
 from netblt_conformance.learned.tester import DELAY_US
+from netblt_conformance.learned.themes import Part
 from netblt_conformance.learned.workers import Place, Work, run
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.links.sim import SimLinkFactory
@@ -43,7 +43,7 @@ _WORDS_PER_EVENT = 50
 class Plan:
     """What is played."""
 
-    roles: tuple[Role, ...]
+    parts: tuple[Part, ...]
     seed: int
     jobs: int
     per_state: int
@@ -51,48 +51,50 @@ class Plan:
 
 @dataclass(slots=True)
 class Tested:
-    """The machine of the reference in one role, and the sequences that test it."""
+    """The machine of the reference in one role and theme, and the sequences that test it."""
 
+    part: Part
     machine: Machine
     words: list[Word] = field(default_factory=list)
 
 
-def _tested(plan: Plan) -> dict[Role, Tested]:
-    found = {}
-    for role in plan.roles:
-        machine = load_other(None, role)
-        found[role] = Tested(machine, list(suite(machine, plan.seed, plan.per_state)))
+def _tested(plan: Plan) -> list[Tested]:
+    found = []
+    for part in plan.parts:
+        machine = load_other(None, part)
+        words = suite(machine, plan.seed, plan.per_state, guiding(part, machine.inputs))
+        found.append(Tested(part, machine, list(words)))
     return found
 
 
 def departures(
-    factory: LinkFactory, role: Role, profile: Profile, tested: Tested, place: Place, on_word: Callable[[], None]
+    factory: LinkFactory, profile: Profile, tested: Tested, place: Place, on_word: Callable[[], None]
 ) -> Iterator[Difference]:
     """The first difference in each sequence that has one, shortened."""
-    machine, access = tested.machine, tested.machine.access()
+    machine, access, part = tested.machine, tested.machine.access(), tested.part
     for word in tested.words:
         on_word()
-        found = _departure(factory, role, profile, machine, word, place)
+        found = _departure(factory, part, profile, machine, word, place)
         if found is None:
             continue
         short = (*access[machine.after(found.word[:-1])], *found.word[-1:])
         if len(short) < len(found.word):
-            shorter = _departure(factory, role, profile, machine, short, place)
+            shorter = _departure(factory, part, profile, machine, short, place)
             found = shorter or found
         yield found
 
 
 def _departure(
-    factory: LinkFactory, role: Role, profile: Profile, machine: Machine, word: Word, place: Place
+    factory: LinkFactory, part: Part, profile: Profile, machine: Machine, word: Word, place: Place
 ) -> Difference | None:
-    place.note((str(role), *word))
-    with Connection(factory, role, profile) as connection:
+    place.note((machine.role, machine.theme, *word))
+    with Connection(factory, part, profile) as connection:
         if connection.began != machine.began:
-            return Difference(str(role), (), machine.began, connection.began)
+            return Difference(machine.role, (), machine.began, connection.began, machine.theme)
         for number, wanted in enumerate(machine.run(word)):
             seen = connection.do(word[number])
             if seen != wanted:
-                return Difference(str(role), word[: number + 1], wanted, seen)
+                return Difference(machine.role, word[: number + 1], wanted, seen, machine.theme)
     return None
 
 
@@ -106,9 +108,9 @@ class Outcome:
 
 
 def _action(
-    made: Workshop, entry: Mutant | Variant, plan: Plan, tested: dict[Role, Tested], most: int
+    made: Workshop, entry: Mutant | Variant, plan: Plan, tested: Sequence[Tested], most: int
 ) -> Callable[[Emit, Place], Any]:
-    """`most`: kinds of differences in each role; with one the first role that differs is the last."""
+    """`most`: kinds of differences in each part; with one the first part that differs is the last."""
 
     def work(emit: Emit, place: Place) -> Any:
         try:
@@ -124,11 +126,11 @@ def _action(
             if played % _WORDS_PER_EVENT == 0:
                 emit({"event": "at"})
 
-        for role in plan.roles:
-            factory = SimLinkFactory(library, DELAY_US)
-            profile = probe(factory, role, plan.seed)[0]
+        factory = SimLinkFactory(library, DELAY_US)
+        profiles = {role: probe(factory, role, plan.seed)[0] for role in {one.part.role for one in tested}}
+        for test in tested:
             kinds: dict[tuple[str, ...], Difference] = {}
-            for one in departures(factory, role, profile, tested[role], place, on_word):
+            for one in departures(factory, profiles[test.part.role], test, place, on_word):
                 known = kinds.get(one.kind)
                 if known is None or len(one.word) < len(known.word):
                     kinds[one.kind] = one
@@ -138,15 +140,15 @@ def _action(
             if found and most == 1:
                 break
         shutil.rmtree(made.folder / entry.name, ignore_errors=True)
-        return {"differences": [[one.role, one.word, one.expected, one.seen] for one in found]}
+        return {"differences": [[one.role, one.word, one.expected, one.seen, one.theme] for one in found]}
 
     return work
 
 
-def _outcome(entry: Mutant | Variant, piece: Work, roles: Sequence[Role]) -> Outcome:
+def _outcome(entry: Mutant | Variant, piece: Work, first: Part) -> Outcome:
     if piece.fault:
-        role, *word = piece.word or (str(roles[0]),)
-        return Outcome(entry, (Difference(role, tuple(word), "no crash", f"{CRASH}: {piece.fault}"),))
+        role, theme, *word = piece.word or (str(first.role), first.theme.name)
+        return Outcome(entry, (Difference(role, tuple(word), "no crash", f"{CRASH}: {piece.fault}", theme),))
     if "mistake" in piece.result:
         return Outcome(entry, mistake=piece.result["mistake"])
     rows = piece.result["differences"]
@@ -165,7 +167,7 @@ def _measure(
             pieces = [Work(entry.name, _action(made, entry, plan, tested, most)) for entry in batch]
             run(pieces, plan.jobs)
             for entry, piece in zip(batch, pieces, strict=True):
-                outcome = _outcome(entry, piece, plan.roles)
+                outcome = _outcome(entry, piece, plan.parts[0])
                 outcomes.append(outcome)
                 if outcome.mistake:
                     mistakes.append(outcome.mistake)
@@ -180,7 +182,7 @@ _BATCH = 16
 
 
 def _after(one: Difference) -> str:
-    return f"{one.role}, after {', '.join(one.word) or 'no input'}: expected {one.expected}, seen {one.seen}"
+    return f"{one.title}, after {', '.join(one.word) or 'no input'}: expected {one.expected}, seen {one.seen}"
 
 
 # ---- mutants ----

@@ -4,12 +4,14 @@ that differ from connection to connection (ports, IDs, sequence numbers, times) 
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from netblt_conformance.common.model import Parameters, Status
-from netblt_conformance.packets.packets import Kind, Message, Packet, Type, data_checksum
+from netblt_conformance.packets.packets import STRING_TYPES, Kind, Message, Packet, Type, data_checksum
 
 NOTHING = "-"
 CRASH = "crash"  # the implementation crashed, hung, or broke the protocol of its link
@@ -19,6 +21,7 @@ JOINED = ", "
 _TOLD_AGAIN = (Type.QUIT, Type.DONE)
 # A timer that repeats until the death timer expires does so at least as often, whatever its length.
 _MANY = 4
+_ROW = 8  # packets; a shorter row is written out
 _NEGOTIATED = ("buffer_size", "packet_size", "burst_size", "burst_interval_ms", "max_buffers", "flags")
 _STATUS = {
     Status.OPEN: "client: open",
@@ -36,6 +39,7 @@ class Seen:
     wanted: Parameters  # what both ends propose or accept
     data: bytes = b""  # what a sending implementation has to send
     first_buffer: int | None = None  # number of the buffer that outputs call 0
+    granted: list[int] = field(default_factory=list)  # numbers of the buffers of a sender, counted from 0, in order
     version: int | None = None
     openings: dict[Type, tuple[int, ...]] = field(default_factory=dict)
     messages: dict[int, Message] = field(default_factory=dict)
@@ -72,7 +76,9 @@ class Seen:
         if packet.is_data:
             return self._data(packet, kind) + _ack(packet, sent_seq)
         if kind is Type.NULL_ACK:
-            return kind.text + _ack(packet, sent_seq)
+            return kind.text + _ack(packet, sent_seq) + self._pace(packet)
+        if kind in STRING_TYPES and not packet.text:
+            return f"{kind.text} without a reason"
         return kind.text + (AGAIN if kind in self.types and kind in _TOLD_AGAIN else "")
 
     def _opening(self, packet: Packet, kind: Type) -> str:
@@ -93,11 +99,8 @@ class Seen:
         text = f"{message.kind.name} {message.buffer - (self.first_buffer or 0)}"
         if message.packets:
             text += ":" + "+".join(map(str, message.packets))
-        if message.kind is Kind.OK and (message.burst_size, -message.burst_interval_ms) > (
-            self.wanted.burst_size,
-            -self.wanted.burst_interval_ms,
-        ):
-            text += " faster"
+        if message.kind is Kind.OK:
+            text += self._pace(message) + ("" if message.control_timer_ms else " without control timer")
         if any(message.padding):
             text += " (padding)"
         if new:
@@ -105,14 +108,28 @@ class Seen:
             return f"new {text}" + (" (gap)" if gap or message.seq == 0 else "")
         return text if known.identity == message.identity else f"{text} changed"
 
+    def _place(self, buffer: int) -> int:
+        """Buffers count from the first GO; numbers that were left out do not count."""
+        number = buffer - (self.first_buffer or 0)
+        return self.granted.index(number) if number in self.granted else number
+
+    def _pace(self, offer: Packet | Message) -> str:
+        """How the burst pair of an OK or a NULL-ACK differs from the one that was agreed."""
+        wanted = self.wanted
+        if offer.burst_size > wanted.burst_size or offer.burst_interval_ms < wanted.burst_interval_ms:
+            return " faster"
+        same = (offer.burst_size, offer.burst_interval_ms) == (wanted.burst_size, wanted.burst_interval_ms)
+        return "" if same else " slower"
+
     def _data(self, packet: Packet, kind: Type) -> str:
-        number = packet.buffer - (self.first_buffer or 0)
+        number = self._place(packet.buffer)
         text = f"{kind.text} {number}.{packet.packet}" + (" L" if packet.last_buffer else "")
         if (number, packet.packet) in self.packets:
             text += AGAIN
         self.packets.add((number, packet.packet))
         begin = number * self.wanted.buffer_size + packet.packet * self.wanted.packet_size
-        right = self.data[begin : begin + self.wanted.packet_size]
+        end = min(begin + self.wanted.packet_size, (number + 1) * self.wanted.buffer_size)
+        right = self.data[begin:end]
         if packet.data[: len(right)] != right or any(packet.data[len(right) :]):
             text += " (wrong data)"
         elif self.wanted.data_checksum and packet.data_checksum != data_checksum(packet.data):
@@ -140,9 +157,9 @@ def is_new(text: str) -> bool:
 
 
 def in_order(texts: Iterable[str]) -> str:
-    """The reaction to an input: what follows upon itself is there once."""
+    """The reaction to an input: what follows upon itself is there once, and a long row of data packets by its ends."""
     kept: list[str] = []
-    for text in texts:
+    for text in _rows(list(texts)):
         if not kept or kept[-1].removesuffix("*") != text:
             kept.append(text)
         else:
@@ -150,17 +167,32 @@ def in_order(texts: Iterable[str]) -> str:
     return JOINED.join(kept) or NOTHING
 
 
-def _repeats(text: str) -> bool:
+def _rows(texts: list[str]) -> list[str]:
+    found: list[str] = []
+    for _, group in itertools.groupby(enumerate(texts), lambda pair: _row(pair[1], pair[0])):
+        row = [text for _, text in group]
+        long = len(row) >= _ROW and _row(row[0], 0) is not None
+        found += [f"{row[0]} ... {row[-1]}"] if long else row
+    return found
+
+
+def _row(text: str, place: int) -> tuple[str, int, str] | None:
+    """The same for data packets of one row, whose numbers go up by one."""
+    found = re.fullmatch(r"(L?DATA \d+)\.(\d+)(.*)", text)
+    return (found[1], int(found[2]) - place, found[3]) if found else None
+
+
+def repeats(text: str) -> bool:
     """Whether their number shows that a timer goes on until the connection ends."""
     return text.startswith("CONTROL[") or text == f"{Type.QUIT.text}{AGAIN}"
 
 
-def as_set(texts: Iterable[str]) -> str:
+def as_set(texts: Iterable[str], marks: Iterable[str] = ()) -> str:
     """What time brought: each kind once, in the order of the alphabet, with a mark when it came often.
-    KEEPALIVEs count where nothing else came."""
+    KEEPALIVEs count where nothing else came. `marks`: what its times prove."""
     counts = Counter(texts)
-    kinds = {f"{text}*" if count >= _MANY and _repeats(text) else text for text, count in counts.items()}
+    kinds = {f"{text}*" if count >= _MANY and repeats(text) else text for text, count in counts.items()}
     packets = {text for text in kinds if not text.startswith("client:")}
     if packets - {Type.KEEPALIVE.text}:
         kinds.discard(Type.KEEPALIVE.text)
-    return JOINED.join(sorted(kinds)) or NOTHING
+    return JOINED.join([*sorted(kinds), *marks]) or NOTHING

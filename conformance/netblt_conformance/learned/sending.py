@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from netblt_conformance.learned.tester import Action, Tester
+from netblt_conformance.learned.themes import Theme
 from netblt_conformance.packets.packets import Kind, Message
 from netblt_conformance.peer import SenderPeer
 
@@ -16,7 +17,7 @@ Place = tuple[int, int]  # buffer, counted from 0, and packet
 class SendingTester(Tester):
     """The implementation receives."""
 
-    def __init__(self, peer: SenderPeer) -> None:
+    def __init__(self, peer: SenderPeer, theme: Theme) -> None:
         self._peer = peer
         self._acked = 0
         self._sent: set[Place] = set()
@@ -24,7 +25,7 @@ class SendingTester(Tester):
         self._last: Place | None = None
         peer.answer_controls(False)
         peer.withhold_ack(at=0)
-        super().__init__(peer)
+        super().__init__(peer, theme)
 
     def actions(self) -> dict[str, Action]:
         return {

@@ -1,22 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sequences of inputs that test whether an implementation has a given machine: tours over all transitions, then random
-sequences from each state."""
+"""Sequences of inputs that test whether an implementation has a given machine: a transfer with each input at each
+place, tours over all transitions, then random sequences from each state."""
 
 from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from netblt_conformance.learned.alphabet import TIME
 from netblt_conformance.learned.machine import Machine, Word
+from netblt_conformance.learned.themes import Part
 
 TOUR_MOST = 40  # inputs; a longer tour would hide what follows a first difference
 _SUFFIX_INPUTS = 8
+FEW_INPUTS = 10
+_TURNS = 5
+_BEGINNING_MOST = 6
+
+
+def guiding(part: Part, names: Sequence[str]) -> list[Word]:
+    """A transfer with each input at each place, and how it goes on from there. With a small
+    alphabet also each two inputs by turns after each beginning of the transfer: what counts repetitions shows."""
+    whole = [name for name in part.transfer if name in names]
+    found = {(*whole[:place], name, *whole[place:], TIME, "QUIT") for place in range(len(whole) + 1) for name in names}
+    if len(names) <= FEW_INPUTS:
+        beginnings = [whole[:place] for place in range(1, min(len(whole), _BEGINNING_MOST) + 1)]
+        found |= {(*begin, *(one, two) * _TURNS) for begin in beginnings for one in names for two in names}
+    words = {tuple(one for one in word if one in names) for word in found}
+    return sorted(words, key=lambda word: (len(word), word))
 
 
 def tours(machine: Machine, seed: int) -> Iterator[Word]:
     """Words that together go through each transition once at least."""
-    chance = random.Random(f"{seed} {machine.role} tours")
+    chance = random.Random(f"{seed} {machine.title} tours")
     left = {state: chance.sample(machine.inputs, len(machine.inputs)) for state in range(len(machine.steps))}
     while any(left.values()):
         word: list[str] = []
@@ -50,16 +67,16 @@ def _nearest(machine: Machine, state: int, left: dict[int, list[str]]) -> Word |
 
 def random_words(machine: Machine, seed: int, per_state: int) -> Iterator[Word]:
     """From each state so many words of random inputs, round after round."""
-    chance, access = random.Random(f"{seed} {machine.role} words"), machine.access()
+    chance, access = random.Random(f"{seed} {machine.title} words"), machine.access()
     for _ in range(per_state):
         for word in access:
             yield (*word, *chance.choices(machine.inputs, k=_SUFFIX_INPUTS))
 
 
-def suite(machine: Machine, seed: int, per_state: int) -> Iterator[Word]:
-    """All of them, without those that another one begins with."""
+def suite(machine: Machine, seed: int, per_state: int, first: Sequence[Word] = ()) -> Iterator[Word]:
+    """`first`, and all of them. None twice."""
     seen: set[Word] = set()
-    for word in (*tours(machine, seed), *random_words(machine, seed, per_state)):
+    for word in (*first, *tours(machine, seed), *random_words(machine, seed, per_state)):
         if word not in seen:
             seen.add(word)
             yield word

@@ -9,25 +9,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from netblt_conformance.common.errors import NotSupportedError
-from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Status, Stop
+from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Status, Stop
 from netblt_conformance.learned import outputs
 from netblt_conformance.learned.alphabet import TIME
+from netblt_conformance.learned.themes import Theme
+from netblt_conformance.learned.timing import Came, Timing
 from netblt_conformance.links.base import NEVER_US
 from netblt_conformance.packets.packets import Type, spoil
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen
 
-BUFFERS = 2
-# Two packets in a buffer: the fewest with a packet that is not the last one.
-PARAMETERS = Parameters(
-    buffer_size=128,
-    packet_size=64,
-    burst_size=8,
-    burst_interval_ms=1,
-    death_timer_s=20,
-    max_buffers=1,
-    data_checksum=True,
-)
 # Two packets of the tester are so close that no timer expires between them: in an unbroken sequence of inputs time
 # does not count.
 DELAY_US = 1
@@ -36,6 +27,8 @@ PACE_US = 2 * MICROSECONDS_PER_MS
 _PACED_ROUNDS = 20  # of an implementation that looks at its clock all the time
 _DEATHS = 3  # so many death timers after which an end that is still there stays
 _OTHER_VERSION, _UNKNOWN_TYPE = 9, 15
+_CHANGED = {"burst_size": 1, "burst_interval_ms": 200}  # what a second RESPONSE has
+_OF_CLIENT = {"transfer_size"}  # what a RESPONSE may have otherwise without a restriction
 
 # After the end of the connection only these arrive.
 _LATE = frozenset(
@@ -48,8 +41,10 @@ Action = Callable[[], bool]  # whether it was possible
 class Tester(ABC):
     """The tester's end of one connection. An input returns the implementation's reaction."""
 
-    def __init__(self, peer: ReceiverPeer | SenderPeer) -> None:
+    def __init__(self, peer: ReceiverPeer | SenderPeer, theme: Theme) -> None:
         self._any_peer = peer
+        self.theme = theme
+        self._timing = Timing(theme.parameters.death_timer_s * MICROSECONDS_PER_S)
         self._link = peer.link
         data = peer.data if peer.role.sender else b""
         self._seen = outputs.Seen(peer.setting.iut_parameters, data)
@@ -90,7 +85,9 @@ class Tester(ABC):
             return outputs.NOTHING
         if len(self._link.capture.frames) > count or name.startswith("client"):
             self._settle()
-        return outputs.in_order(self._collect())
+        came = self._came()
+        self._timing.note(came)
+        return outputs.in_order(one.text for one in came)
 
     def listen(self, span_us: int) -> list[str]:
         """What comes by itself in this time."""
@@ -118,37 +115,51 @@ class Tester(ABC):
 
     def _collect(self) -> list[str]:
         """The outputs of what came since the last time."""
-        peer = self._any_peer
-        texts = [self._text(seen) for seen in peer.seen[self._read :]]
+        return [text for _, text, _ in self._came()]
+
+    def _came(self) -> list[Came]:
+        """The same with times and packets."""
+        peer, link = self._any_peer, self._link
+        found = [Came(seen.time_us, self._text(seen), seen.packet) for seen in peer.seen[self._read :]]
         self._read = len(peer.seen)
-        status = (
-            self._seen.status_text(self._link.status(), self._delivered_right()) if self._link.tells_outcome else ""
-        )
-        return [*texts, status] if status else texts
+        if link.tells_outcome and (text := self._seen.status_text(link.status(), self._delivered_right())):
+            found.append(Came(peer.now_us, text + self._other_string(), None))
+        return found
+
+    def _other_string(self) -> str:
+        """Whether the client got to know another client string than the tester sent."""
+        string, wanted = self._link.peer_string(), self._any_peer.parameters.client_string
+        opens = self._link.status() is Status.OPEN
+        return " with another string" if opens and string not in (None, wanted) else ""
 
     def _text(self, seen: Seen) -> str:
         peer, text = self._any_peer, self._seen.text(seen.packet, self.sent_seq)
         if seen.packet.foreign_port != peer.own_port:
             return f"{text} (to another port)"
+        if seen.packet.type is Type.RESPONSE and seen.packet.unique_id != peer.unique_id:
+            return f"{text} (another ID)"
         return text
 
     def _pass_time(self) -> str:
-        """Until something new comes; what is only repeated until then, or until the connection ends, is there once."""
+        """Until something new comes; what is only repeated until then, or until the connection ends, is there once.
+        With it comes what the times prove."""
         link, peer = self._link, self._any_peer
-        end_us = peer.now_us + _DEATHS * PARAMETERS.death_timer_s * MICROSECONDS_PER_S
-        texts: list[str] = []
+        death_us = self.theme.parameters.death_timer_s * MICROSECONDS_PER_S
+        end_us = peer.now_us + _DEATHS * death_us
+        came: list[Came] = []
         while peer.now_us < end_us:
             deadline_us = link.deadline_us()
             if deadline_us is None or deadline_us == NEVER_US or link.over:
                 break
             peer.listen(min(end_us, max(peer.now_us, deadline_us)) - peer.now_us + link.delay_us + 1)
-            came = self._collect()
-            texts += came
-            if link.status().closed or any(map(outputs.is_new, came)):
+            newest = self._came()
+            came += newest
+            if link.status().closed or any(outputs.is_new(one.text) for one in newest):
                 self._settle()
-                texts += self._collect()
+                came += self._came()
                 break
-        return outputs.as_set(texts)
+        marks = self._timing.marks(came, peer.now_us, peer.last_sent_us, closed=link.status().closed)
+        return outputs.as_set([one.text for one in came], marks if self.theme.times else ())
 
     # ---- inputs that both ends have ----
 
@@ -157,6 +168,7 @@ class Tester(ABC):
             "KEEPALIVE": lambda: self._send(self._any_peer.forge.packet(Type.KEEPALIVE)),
             "QUITACK": lambda: self._send(self._any_peer.forge.packet(Type.QUITACK)),
             "QUIT": lambda: self._send(self._reason(Type.QUIT)),
+            "QUIT silent": lambda: self._send(self._any_peer.forge.reason(Type.QUIT, "")),
             "ABORT": lambda: self._send(self._reason(Type.ABORT)),
             "REFUSED": lambda: self._send(self._reason(Type.REFUSED)),
             "QUIT damaged": lambda: self._send(spoil(self._reason(Type.QUIT))),
@@ -169,12 +181,22 @@ class Tester(ABC):
         if self._any_peer.role.active:
             actions["RESPONSE"] = lambda: self._respond()
             actions["RESPONSE other ID"] = lambda: self._respond(unique_id=(self._any_peer.unique_id + 1) % 2**32)
-            actions["RESPONSE larger"] = lambda: self._respond(buffer_size=2 * PARAMETERS.buffer_size)
+            actions["RESPONSE other half"] = lambda: self._respond(unique_id=self._any_peer.unique_id ^ 0x10000)
+            larger = 2 * self.theme.parameters.buffer_size
+            actions["RESPONSE larger"] = lambda: self._respond(buffer_size=larger)
+            actions["RESPONSE announcing"] = lambda: self._respond(**self._announcing())
+            actions["RESPONSE changed"] = lambda: self._any_peer.agreed is not None and self._respond(**_CHANGED)
         else:
             opening = self._any_peer.opening_values()
             actions["OPEN"] = lambda: self._open()
             other = (opening.unique_id + 1) % 2**32
             actions["OPEN other ID"] = lambda: self._any_peer.agreed is not None and self._open(unique_id=other)
+            actions["OPEN other port"] = lambda: self._send(
+                dataclasses.replace(self._any_peer.forge, foreign_port=self._any_peer.iut_port + 1).opening(
+                    Type.OPEN, opening
+                )
+            )
+            actions["OPEN announcing"] = lambda: self._open(**self._announcing())
             actions["OPEN wrong way"] = lambda: self._open(flags=opening.flags ^ 1)
         return actions
 
@@ -192,6 +214,9 @@ class Tester(ABC):
             return False
         return True
 
+    def _announcing(self) -> dict[str, int]:
+        return {"transfer_size": self.theme.length - 1}
+
     def _open(self, **override: int) -> bool:
         """Not once the client knows the end: then it would be the next connection."""
         if self._link.status() not in (Status.OPENING, Status.OPEN):
@@ -207,10 +232,11 @@ class Tester(ABC):
         opening = peer.opens[-1].packet
         peer.version, peer.iut_port, peer.unique_id = opening.version, opening.local_port, opening.unique_id
         peer.monitor.session.iut_port = peer.iut_port
-        if override:
+        accepts = not override.keys() - _OF_CLIENT
+        if override and not (accepts and peer.agreed is None):
             peer.send_response(**override)
         elif peer.agreed is None:
-            peer.respond()
+            peer.respond(**override)
             peer.go_silent()
         else:
             peer.send_response()
