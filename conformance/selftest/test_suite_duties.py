@@ -128,6 +128,17 @@ def test_a_complete_buffer_without_ok_is_seen() -> None:
     assert seen(PASSIVE_RECEIVER, [*COMPLETE, (MS, acked(3)), *every(S, 3, ALIVE)]) == []
 
 
+@pytest.mark.parametrize(("gos", "wrong"), [(5, False), (4, True)])
+def test_an_ok_may_wait_while_the_control_before_it_is_full(gos: int, wrong: bool) -> None:
+    """AMB-33: the part of the queue from its beginning that fits goes out. Five GOs and an OK need more than the 64
+    bytes of a DATA packet here."""
+    terms = dataclasses.replace(TERMS, buffer_size=80, packet_size=40, max_buffers=5, flags=1)
+    opening = [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
+    queue = tells(*(go(1 + number, number) for number in range(gos)))
+    begun = [(MS, queue), (MS, gives(0, 0, 0, data=bytes(40))), (MS, gives(0, 1, 0, data=bytes(40)))]
+    assert ("CTRL-14" in seen(PASSIVE_RECEIVER, [*begun, *every(9 * S, 6, queue)], opening)) == wrong
+
+
 def test_missing_packets_that_are_not_requested_are_seen() -> None:
     hole = [*COMPLETE[:-2], *every(7 * S, 4, ALIVE, SIGN)]
     assert "TIMER-07" in seen(PASSIVE_RECEIVER, hole)

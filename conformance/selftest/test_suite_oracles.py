@@ -87,9 +87,9 @@ def _data(forge: Forge, buffer: int, number: int, ack: int, **more: Any) -> byte
     return forge.data(dataclasses.replace(fields, **{"data": bytes([buffer, number, 7, 7]), **more}))
 
 
-def gives(buffer: int, number: int, ack: int) -> Step:
+def gives(buffer: int, number: int, ack: int, **more: Any) -> Step:
     """A data packet of the tester."""
-    return given(_data(TESTER, buffer, number, ack))
+    return given(_data(TESTER, buffer, number, ack, **more))
 
 
 def sends(buffer: int, number: int, ack: int, **more: Any) -> Step:

@@ -7,7 +7,9 @@ from __future__ import annotations
 from netblt_conformance.common.model import MICROSECONDS_PER_S
 from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import SentData, Session, after
-from netblt_conformance.packets.packets import Kind, Packet
+from netblt_conformance.packets.packets import Kind, Message, Packet
+
+OK_BYTES = Message(Kind.OK, 1, 0).size
 
 NOT_CONFIRMED = Check(
     "CTRL-14",
@@ -30,6 +32,7 @@ class ProgressOracle(Oracle):
         self._requested: set[int] = set()  # buffers with a RESEND: their data timer may have any length (AMB-45)
         self._data_us = 0  # when any data were sent last
         self._calm_us: int | None = 0  # since when nothing waits for its acknowledgement
+        self._full_us = 0  # when the last CONTROL came that has no room for an OK: the queue may be longer (AMB-33)
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
         if packet.is_data:
@@ -51,6 +54,8 @@ class ProgressOracle(Oracle):
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         self._judge(time_us, frame)
+        if packet.messages and packet.length + OK_BYTES > self.session.control_limit:
+            self._full_us = time_us
         for message in packet.messages:
             if message.kind is Kind.OK:
                 self._open.pop(message.buffer, None)
@@ -74,11 +79,11 @@ class ProgressOracle(Oracle):
         timer_us = limits.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
         for buffer in list(self._open):
             if buffer in self._complete_us:
-                waited_us = now_us - max(self._complete_us[buffer], self._calm_us or 0)
+                waited_us = now_us - max(self._complete_us[buffer], self._calm_us or 0, self._full_us)
                 if waited_us > news_us:
                     self._tell(NOT_CONFIRMED, buffer, waited_us, frame)
             elif buffer in self._armed_us and buffer not in self._requested and not self._is_beyond(buffer):
-                waited_us = now_us - max(self._armed_us[buffer], self._data_us, self._calm_us or 0)
+                waited_us = now_us - max(self._armed_us[buffer], self._data_us, self._calm_us or 0, self._full_us)
                 if waited_us > news_us + timer_us:
                     self._tell(NOT_REQUESTED, buffer, waited_us, frame)
 
