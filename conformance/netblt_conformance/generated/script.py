@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import random
 import tomllib
@@ -35,6 +36,16 @@ _VERY_MANY, _VERY_MANY_SHARE = 512, 0.015  # outstanding buffers: the low byte o
 _BURSTS = ((1, 5), (2, 5), (4, 10), (8, 10), (3, 20), (16, 1), (1, 47), (2, 300), (3, 47))
 _IUT_DEATH_TIMERS_S = (3, 6, 20, 60, 60)
 _OWN_DEATH_TIMERS_S = (1, 2, 6, 6, 20, 20, 60, 60, 60, 40_000)
+# In what the two ends differ; mostly in nothing.
+_DIFFERING = (
+    "burst_size",
+    "burst_interval_ms",
+    "max_buffers",
+    "buffer_size",
+    "packet_size",
+    "data_checksum",
+    *[""] * 12,
+)
 # A proposal may be as large as its field; a passive end restricts it.
 LARGEST = {"buffer_size": 0xFFFFFFFF, "packet_size": 0xFFFF, "burst_size": 0xFFFF, "max_buffers": 0xFFFF}
 _LARGEST_SHARE = 0.06
@@ -207,16 +218,18 @@ def _stalling(parameters: Parameters, chance: random.Random) -> Parameters:
 
 
 def _other(common: Parameters, chance: random.Random) -> Parameters:
-    """The same parameters, or one of them stricter or more generous."""
-    if chance.random() < 0.6:
-        return common
-    names = ("burst_size", "burst_interval_ms", "max_buffers", "buffer_size", "packet_size", "data_checksum")
-    name = chance.choice(names)
+    """The same parameters, or up to three of them stricter or more generous."""
+    return functools.reduce(lambda other, name: _changed(other, name, chance), chance.choices(_DIFFERING, k=3), common)
+
+
+def _changed(other: Parameters, name: str, chance: random.Random) -> Parameters:
+    if not name:
+        return other
     if name == "data_checksum":
-        return dataclasses.replace(common, data_checksum=not common.data_checksum)
-    near = getattr(common, name) + chance.choice((-1, 1))
-    far = getattr(common, name) * chance.choice((1, 2, 3)) // chance.choice((1, 2))
-    return dataclasses.replace(common, **{name: max(1, chance.choice((near, far)))})
+        return dataclasses.replace(other, data_checksum=not other.data_checksum)
+    near = getattr(other, name) + chance.choice((-1, 1))
+    far = getattr(other, name) * chance.choice((1, 2, 3)) // chance.choice((1, 2, 4))
+    return dataclasses.replace(other, **{name: max(1, chance.choice((near, far)))})
 
 
 # ---- files ----
