@@ -46,10 +46,8 @@ class Tshark:
             home.chmod(0o755)
             shutil.copytree(self._plugins, home / "plugins")
             self._plugins = home / "plugins"
-            for copied in (
-                self._plugins,
-                *self._plugins.rglob("*"),
-            ):  # a build with the umask 077 is for its owner only
+            for copied in (self._plugins, *self._plugins.rglob("*")):
+                # A build with the umask 077 is for its owner only.
                 copied.chmod(0o755 if copied.is_dir() else 0o644)
 
     def __enter__(self) -> Tshark:
