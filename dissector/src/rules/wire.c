@@ -243,14 +243,18 @@ void nb_wire_version(const struct nb_event *event)
 
     event->stream->end[event->end].packets++;
     emitter->versions[version / 32] |= (uint32_t)1 << version % 32;
-    if (may_be_of_no_connection(event) && (!emitter->versioned || version != emitter->version)) {
+    const bool changes = emitter->versioned && version != emitter->version;
+    if (may_be_of_no_connection(event)) {
+        if (!changes) {
+            nb_keep(event, NB_RULE_WIRE_HEADER);
+        }
         return;
     }
     if (!emitter->versioned) {
         emitter->versioned = true;
         emitter->version = version;
     }
-    if (version != emitter->version) {
+    if (changes) {
         accuse(event, NB_RULE_WIRE_HEADER, "the version byte changes inside the connection");
     } else {
         nb_keep(event, NB_RULE_WIRE_HEADER);
