@@ -87,7 +87,7 @@ class Tester(ABC):
             self._settle()
         came = self._came()
         self._timing.note(came)
-        return outputs.in_order(one.text for one in came)
+        return outputs.in_order(one.output for one in came)
 
     def listen(self, span_us: int) -> list[str]:
         """What comes by itself in this time."""
@@ -154,12 +154,12 @@ class Tester(ABC):
             peer.listen(min(end_us, max(peer.now_us, deadline_us)) - peer.now_us + link.delay_us + 1)
             newest = self._came()
             came += newest
-            if link.status().closed or any(outputs.is_new(one.text) for one in newest):
+            if link.status().closed or any(outputs.is_new(one.output) for one in newest):
                 self._settle()
                 came += self._came()
                 break
         marks = self._timing.marks(came, peer.now_us, peer.last_sent_us, closed=link.status().closed)
-        return outputs.as_set([one.text for one in came], marks if self.theme.times else ())
+        return outputs.as_set([one.output for one in came], marks if self.theme.times else ())
 
     # ---- inputs that both ends have ----
 

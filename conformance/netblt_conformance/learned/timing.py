@@ -25,7 +25,7 @@ class Came(NamedTuple):
     """One output and when it came."""
 
     time_us: int
-    text: str
+    output: str
     packet: Packet | None  # None: the client got to know something
 
 
@@ -51,7 +51,7 @@ class Timing:
     def note(self, came: Sequence[Came]) -> None:
         """What came upon an input."""
         for one in came:
-            if one.text == "client: success":
+            if one.output == "client: success":
                 self._success_us = one.time_us
             if one.packet is not None and one.packet.type is Type.QUITACK:
                 self._quitack_us = one.time_us
@@ -59,7 +59,7 @@ class Timing:
     def marks(self, came: Sequence[Came], now_us: int, heard_us: int, *, closed: bool) -> list[str]:
         """`came`: while time passed until now. `heard_us`: when the tester sent its last packet."""
         found = [
-            mark for text in sorted({one.text for one in came}) for mark in self._of_repetitions(text, came, now_us)
+            mark for text in sorted({one.output for one in came}) for mark in self._of_repetitions(text, came, now_us)
         ]
         if closed:
             found += self._of_end(came, now_us, heard_us)
@@ -69,7 +69,7 @@ class Timing:
     def _of_repetitions(self, text: str, came: Sequence[Came], now_us: int) -> list[str]:
         if not repeats(text):
             return []
-        same = [one for one in came if one.text == text]
+        same = [one for one in came if one.output == text]
         gaps = [late.time_us - early.time_us for early, late in itertools.pairwise(same)]
         found = []
         for gap, one in zip(gaps, same, strict=False):
@@ -83,12 +83,12 @@ class Timing:
         return list(dict.fromkeys(found))
 
     def _of_end(self, came: Sequence[Came], now_us: int, heard_us: int) -> list[str]:
-        text = came[-1].text if came else ""
+        text = came[-1].output if came else ""
         if text == "client: success, closed" and self._success_us is not None:
             early = now_us - self._success_us < min(self._dally_us, self._death_us)
             return ["closed before the control timer"] if early else []
         if text.startswith("client: failure, closed") and self._quitack_us is not None:
             return ["closed before a QUIT can be repeated"] if now_us - self._quitack_us < _QUIT_TIMEOUT_US else []
-        if text.startswith("client: failure") and any(repeats(one.text) for one in came):
+        if text.startswith("client: failure") and any(repeats(one.output) for one in came):
             return ["closed before the death timer"] if now_us - heard_us < self._death_us else []
         return []
