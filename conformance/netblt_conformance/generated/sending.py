@@ -30,6 +30,7 @@ class SendingPlayer(Player):
         self._lost_us = -1  # when the last CONTROL was lost
         self._known = 0  # the acknowledgement that our packets carry
         self._known_us = 0  # when it was the newest
+        self._burst_us = 0  # when the newest burst left
 
     def _loses(self, packet: Packet) -> bool:
         """A queue that comes in several CONTROLs of one moment (AMB-33) is lost whole: the scripted sender counts
@@ -137,6 +138,13 @@ class SendingPlayer(Player):
             if not self._waiting(request):
                 self._peer.served.add(request.seq)
 
+    def _await_burst(self) -> None:
+        """The next burst leaves an interval after the one before, whichever buffers they are of (RATE-02)."""
+        peer = self._peer
+        due_us = self._burst_us + peer.ms(peer.terms.burst_interval_ms)
+        if self._burst_us and due_us > peer.now_us:
+            peer.listen(due_us - peer.now_us)
+
     def choices(self, chance: random.Random) -> Iterator[Choice]:
         peer = self._peer
         for buffer in self._asked():
@@ -167,7 +175,9 @@ class SendingPlayer(Player):
             case "data", (buffer, *packets) if packets and all(self._may_send(buffer, n) for n in packets):
                 self._sent |= {(buffer, n) for n in packets}
                 self._serve(buffer, packets)
+                self._await_burst()
                 peer.send_packets(buffer, packets)
+                self._burst_us = peer.now_us
             case "data-damaged", (buffer, packet, bit) if self._may_damage(buffer, packet):
                 self._send_damaged(buffer, packet, bit)
             case "data-lost", (buffer,) if self._untouched(buffer):
