@@ -11,8 +11,12 @@ function block(number) {
       (async () => {
         const text = document.getElementById(`block-${number}`).textContent;
         const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
-        const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-        return JSON.parse(await new Response(stream).text());
+        const inflate = new DecompressionStream("deflate");
+        // Not from a Blob: its bytes come by way of another process of the browser.
+        const writer = inflate.writable.getWriter();
+        const written = Promise.all([writer.write(bytes), writer.close()]);
+        const [json] = await Promise.all([new Response(inflate.readable).text(), written]);
+        return JSON.parse(json);
       })(),
     );
   }
