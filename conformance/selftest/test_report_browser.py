@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,9 +92,17 @@ def tab(browser: Browser, report: Path, complaints: Complaints) -> Iterator[Tab]
     assert complaints == []
 
 
+def await_visible(tab: Tab, selector: str) -> None:
+    """Asks again and again. The waits of Playwright need the browser to draw, which one that is busy may not do."""
+    deadline_s = time.monotonic() + PATIENCE_MS / 1000
+    while not tab.locator(selector).first.is_visible():
+        assert time.monotonic() < deadline_s, f"{selector} did not appear; the address is {tab.url}"
+        time.sleep(0.05)
+
+
 def open_first(tab: Tab) -> None:
     tab.locator("#list .result").first.click()
-    tab.wait_for_selector("#detail .ladder g.packet")
+    await_visible(tab, "#detail .ladder g.packet")
 
 
 def shown(tab: Tab) -> int:
@@ -134,7 +143,7 @@ def test_filters_for_role_and_origin_work_together(tab: Tab) -> None:
 
 def test_the_ladder_draws_packets_lost_ones_with_a_cross_and_highlights_the_deciding_one(tab: Tab) -> None:
     tab.goto(f"{tab.url}#r={key_with_losses()}")
-    tab.wait_for_selector("#detail .ladder g.packet.deciding .band")
+    await_visible(tab, "#detail .ladder g.packet.deciding .band")
     assert tab.locator(".ladder g.packet.deciding").count() == 1
     tab.evaluate("document.querySelector('.ladder').scrollTop = 0")
     lost = tab.locator(".ladder g.packet.lost")
@@ -266,16 +275,16 @@ def test_the_search_finds_words_of_the_reason_and_of_titles(tab: Tab) -> None:
     assert "q=number+17" in tab.url
     tab.keyboard.press("Enter")
     tab.keyboard.press("Enter")
-    tab.wait_for_selector("#detail .top")
+    await_visible(tab, "#detail .top")
     assert "number 17" in tab.locator("#detail .label").first.inner_text()
 
 
 def test_an_address_opens_the_same_result_in_another_tab(tab: Tab, browser: Browser) -> None:
     tab.locator("#list .result").nth(4).click()
-    tab.wait_for_selector("#detail .top")
+    await_visible(tab, "#detail .top")
     with opened(browser) as other:
         other.goto(tab.url)
-        other.wait_for_selector("#detail .top")
+        await_visible(other, "#detail .top")
         assert other.locator("#detail .top").inner_text() == tab.locator("#detail .top").inner_text()
 
 
@@ -285,7 +294,7 @@ def test_the_keyboard_goes_through_the_results_and_back(tab: Tab) -> None:
     second = tab.locator("#list .result").nth(1)
     assert second.get_attribute("aria-current") == "true"
     tab.keyboard.press("Enter")
-    tab.wait_for_selector("#detail .top")
+    await_visible(tab, "#detail .top")
     assert tab.locator(".bar .place").inner_text() == f"2 of {ROWS}"
     tab.keyboard.press("j")
     tab.wait_for_function(f"document.querySelector('.bar .place').textContent === '3 of {ROWS}'")
@@ -293,7 +302,7 @@ def test_the_keyboard_goes_through_the_results_and_back(tab: Tab) -> None:
     tab.keyboard.press("ArrowUp")
     assert selected_label(tab) != before
     tab.keyboard.press("Escape")
-    tab.wait_for_selector("#overview:visible")
+    await_visible(tab, "#overview:visible")
     assert tab.locator("#list .result").nth(2).get_attribute("aria-current") == "true"
     assert tab.locator("#detail").is_hidden()
     tab.keyboard.press("?")
@@ -327,7 +336,7 @@ def test_a_phone_shows_verdicts_and_packets_without_scrolling_sideways(browser: 
         width = "document.documentElement.scrollWidth"
         assert tab.evaluate(width) == PHONE["width"]
         tab.locator("#list .result").first.tap()
-        tab.wait_for_selector("#detail .ladder g.packet")
+        await_visible(tab, "#detail .ladder g.packet")
         assert tab.evaluate(width) == PHONE["width"]
         ladder = tab.locator(".ladder").bounding_box()
         assert ladder is not None
@@ -355,7 +364,7 @@ def test_names_and_reasons_from_outside_are_text(tab: Tab) -> None:
 
 def test_a_result_without_packets_says_why(tab: Tab) -> None:
     tab.locator("#list .result", has=tab.locator(".badge.pass")).first.click()
-    tab.wait_for_selector("#detail .top")
+    await_visible(tab, "#detail .top")
     assert "--details all" in tab.locator("#detail .none").first.inner_text()
 
 
