@@ -242,22 +242,14 @@ def _end_legally(case: Case, player: Player) -> None:
         _finish(player, peer)
     else:
         assert isinstance(peer, SenderPeer)
-        peer.finish(within_us=_patience_us(player))
+        peer.finish(within_us=_PATIENCE_US + peer.pace_us)
         case.expect_delivered_by(peer)
-
-
-def _patience_us(player: Player) -> int:
-    """For the rest of a transfer: twice what all of its data take at the agreed pace, besides."""
-    terms = player.peer.terms
-    packets_left = -(-player.script.length // max(terms.packet_size, 1))
-    bursts = -(-packets_left // max(terms.burst_size, 1))
-    return _PATIENCE_US + 2 * bursts * player.peer.ms(terms.burst_interval_ms)
 
 
 def _finish(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
     """The rest of a transfer to the tester. Where the DONE is lost, the implementation closes by itself, and
     acknowledges the last OK as often as it comes until then (CLOSE-04, CLOSE-05)."""
-    peer.finish(_patience_us(player), done=player.done_lost < 0)
+    peer.finish(_PATIENCE_US + peer.pace_us, done=player.done_lost < 0)
     last = [message for message in peer.monitor.session.messages_sent if message.kind is Kind.OK][-1:]
     acked_us = min((s.time_us for s in peer.seen if s.packet.acks and s.packet.high_seq >= last[0].seq), default=0)
     for part in DALLIES[player.done_lost] if player.done_lost >= 0 else ():
