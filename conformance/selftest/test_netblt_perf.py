@@ -141,10 +141,10 @@ class TestRuns:
         assert sorted(transfer["lane"] for transfer in report["transfers"]) == sorted([0, 1, 2, 3] * 3)
         assert report["totals"]["bytes"] == 1_200_000
         assert report["totals"]["packets_lost"] == 0
-        server.wait_until(lambda: len(server.json_lines) == 12, "the passive end told of each")
-        told = server.json_lines
-        assert {line["role"] for line in told} == {"receiver"}
-        assert {line["active"] for line in told} == {False}
+        server.wait_until(lambda: len(server.json_lines) == 12, "the passive end reported each")
+        reports = server.json_lines
+        assert {line["role"] for line in reports} == {"receiver"}
+        assert {line["active"] for line in reports} == {False}
 
     @pytest.mark.parametrize("reverse", [False, True])
     def test_a_measurement_by_time_lasts_so_long(self, udp_lab: Lab, reverse: bool) -> None:
