@@ -83,3 +83,33 @@ def test_a_wrong_pair_in_a_null_ack_breaks_the_offer_only_if_it_is_also_used(
 ) -> None:
     rows = failures(workshop, mutant, "a_slower_offer_is_adopted_and_never_loosened")
     assert {row.violated for row in rows} == {requirement}
+
+
+SENT = "    write_header(out, emitter, type, length);\n    nb_put32(out + 12, fields->buffer);"
+OTHER_DATA = mutants.Mutant.model_validate(
+    {
+        "name": "the-last-byte-is-another",
+        "requirement": "DATA-08",
+        "about": "a sender changes the last byte of each packet",
+        "edit": [{"file": "wire_encode.c", "old": SENT, "new": "    out[length - 1] ^= 1;\n" + SENT}],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("library", "role"),
+    [("four-gigabytes-of-one-size", "active-receiver"), (OTHER_DATA.name, "active-sender")],
+)
+def test_other_data_accuse_their_delivery_whatever_the_case_is_about(
+    workshop: mutation.Workshop, library: str, role: str
+) -> None:
+    """The case is about numbers of packets that need more than a byte. Those are right: the receiver cuts a buffer, the
+    sender changes bytes."""
+    known = [*mutants.load(paths.mutants()), OTHER_DATA]
+    (mutant,) = mutants.chosen(known, [library])
+    outcome = mutation.run_cases(
+        workshop.build(mutant), "buffers_with_a_byte_full_of_packets_arrive: 256", workshop.report(mutant)
+    )
+    (row,) = [one for one in outcome.results if one.verdict is Verdict.FAIL and one.role == role]
+    assert row.requirement == "DATA-08"
+    assert row.requirements == ["DATA-05", "DATA-07", "DATA-08"]

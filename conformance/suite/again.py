@@ -33,9 +33,7 @@ def run_again(t: Case, peer: ReceiverPeer | SenderPeer) -> bool:
             raise
         return False
     if received is not None:
-        t.must(
-            received == peer.data, "the second transfer brought other data", expected="the data that were to be sent"
-        )
+        t.expect_intact(received, peer.data)
     return True
 
 

@@ -29,10 +29,7 @@ def transfer(t: Case, peer: ReceiverPeer | SenderPeer) -> None:
     """All data, under the watch of the monitor, which knows what was agreed."""
     received = peer.finish()
     peer.expect_success()
-    if received is None:
-        t.expect_delivered(peer.data)
-    else:
-        t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")
+    t.expect_intact(received, peer.data)
 
 
 @case(

@@ -135,7 +135,7 @@ def transfer(t: Case) -> None:
     peer.buffer(0)  # is requested even if nothing of it comes
     received = peer.finish()
     peer.expect_success()
-    t.must(received[: len(peer.data)] == peer.data, "other data came", expected="the data that were to be sent")
+    t.expect_intact(received, peer.data)
     for seen in peer.seen:
         summed = not (seen.packet.is_data and peer.terms.data_checksum) or data_checksum_ok(seen.packet.raw)
         t.must(summed, f"{seen.packet} lacks its data checksum", seen.frame, expected="a data checksum, as agreed")

@@ -39,7 +39,7 @@ def half_a_transfer(peer: Peer) -> None:
 def complete(t: Case, peer: Peer) -> None:
     if isinstance(peer, ReceiverPeer):
         received = peer.finish()
-        t.must(received == peer.data, "the tester received other data", expected="the data that were to be sent")
+        t.expect_intact(received, peer.data)
         peer.expect_success()
     elif isinstance(peer, SenderPeer):
         peer.finish()

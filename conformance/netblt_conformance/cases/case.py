@@ -34,6 +34,7 @@ __all__ = ["ACTIVE", "ALL_ROLES", "PASSIVE", "RECEIVERS", "SENDERS", "Case", "ca
 
 MARKER = "netblt"
 DELIVERY = "DATA-08"
+OVERHANG_MOST = 3  # zeros of padding that may count as data at the very end (AMB-02)
 
 ACTIVE = tuple(role for role in ALL_ROLES if role.active)
 PASSIVE = tuple(role for role in ALL_ROLES if not role.active)
@@ -269,8 +270,8 @@ class Case:
         expected: str = "",
     ) -> None:
         """Ends the case with FAIL when it does not hold. `seen`: what the implementation did then. `cause`: ABSENCE
-        when something did not come. `violated`: the requirement of the case that this is about; empty: the first one.
-        `expected`: what it had to do; empty: the title of the requirement."""
+        when something did not come. `violated`: the requirement of the case that this is about, or DATA-08, which any
+        transfer can prove; empty: the first one. `expected`: what it had to do; empty: the title of the requirement."""
         if not holds:
             self._accuse(Verdict.FAIL, seen, frame, cause, violated, expected)
             raise CaseOverError
@@ -285,7 +286,7 @@ class Case:
     def _accuse(
         self, verdict: Verdict, seen: str, frame: int | None, cause: Cause, violated: str, expected: str
     ) -> None:
-        if violated and all(violated != one.id for one in self.judged):
+        if violated not in ("", DELIVERY) and all(violated != one.id for one in self.judged):
             raise ValueError(f"{violated} is no requirement of this case")
         if self.judgement.worsen(verdict, seen, frame, cause, expected=expected or self._demand(violated)):
             self.judgement.requirement = violated
@@ -316,15 +317,29 @@ class Case:
             monitor.disabled.update(requirements)
 
     def expect_delivered(self, data: bytes) -> None:
-        """The implementation's client received exactly `data` (DATA-08). Where this cannot be known, only a case that
-        is about this reports it: others have their proof in the packets."""
+        """The implementation's client received exactly `data`. If not, a case without DATA-08 is about a stimulus that
+        must not change them, so this violates the requirement of the case. Where this cannot be known, only a case that
+        is about DATA-08 reports it: others have their proof in the packets."""
+        self._expect_delivered(data, DELIVERY if any(one.id == DELIVERY for one in self.judged) else "")
+
+    def expect_intact(self, received: bytes | None, data: bytes) -> None:
+        """A transfer without a stimulus that could change its data: exactly `data` came to the tester or, with None, to
+        the implementation's client. Other data prove DATA-08, whatever the case is about."""
+        if received is None:
+            self._expect_delivered(data, DELIVERY)
+            return
+        overhang = received[len(data) :]
+        same = received[: len(data)] == data and len(overhang) <= OVERHANG_MOST and not any(overhang)
+        wanted = f"the {len(data)} bytes that were to be sent"
+        self.must(same, f"other data came: {len(received)} bytes", violated=DELIVERY, expected=wanted)
+
+    def _expect_delivered(self, data: bytes, violated: str) -> None:
         try:
             digest, wanted = self.link.digest(), Digest.of(data)
         except NotSupportedError:
             if self.judged[0].id == DELIVERY:
                 raise
             return
-        violated = DELIVERY if any(one.id == DELIVERY for one in self.judged) else ""
         self.must(digest == wanted, f"delivered {digest}", violated=violated, expected=f"{wanted}, which were sent")
 
     def expect_delivered_by(self, peer: SenderPeer) -> None:

@@ -320,7 +320,7 @@ class Engine:
         frame = judgement.frame
         return Result(
             case=run.title,
-            requirements=list(run.requirements),
+            requirements=list(dict.fromkeys((*run.requirements, *filter(None, [judgement.requirement])))),
             role=str(run.role),
             verdict=judgement.verdict,
             seen=judgement.seen,
