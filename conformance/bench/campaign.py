@@ -116,7 +116,7 @@ def pool_of_schedules(units: int, block: int) -> Turn:
                     tasks = tuple(Task(library, library, transfer, role, schedule) for schedule in schedules)
                     yield Job(first, tasks, 1, capture)
 
-        Pool(1, nothing, nothing).run(jobs(), nothing)
+        Pool(1, nothing, nothing).run(jobs())
     return turn
 
 

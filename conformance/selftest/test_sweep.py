@@ -3,20 +3,26 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
 from netblt_conformance.common import paths
-from netblt_conformance.common.model import ROLES_BY_NAME, Role, Status
+from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.common.model import ACTIVE_SENDER, ROLES_BY_NAME, Role, Status
 from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.judges.tshark import Finding, Tshark
 from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.simlib import PairEnd
 from netblt_conformance.sweep import faults, one, schedule_file
 from netblt_conformance.sweep.one import Bench, Ran, run
+from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.shrink import shrink
+from netblt_conformance.sweep.stage import Sweep
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
 
 if TYPE_CHECKING:
@@ -249,3 +255,34 @@ def test_a_rule_that_only_the_dissector_sees_broken_fails_the_sweep(
     captures = list(done.report.glob("sweep.*.pcapng"))
     assert captures
     assert all(capture.stat().st_size > 1000 for capture in captures)
+
+
+def test_a_sweep_forks_no_process_while_it_has_a_thread(
+    monkeypatch: pytest.MonkeyPatch, built_library: Path, tmp_path: Path
+) -> None:
+    """A thread may hold a lock that the forked process then waits for without end (Python 3.12 and later warn). The
+    captures of the first job are judged while the second one runs."""
+    before, forked, fork = set(threading.enumerate()), list[set[threading.Thread]](), os.fork
+
+    def watched() -> int:
+        forked.append(set(threading.enumerate()) - before)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", watched)
+    plan = SweepPlan(built_library, (ACTIVE_SENDER,), 1, tmp_path, jobs=1, singles=False, pairs=False)
+    results = Sweep(plan, lambda _done, _of: None).run()
+    assert [result.verdict for result in results] == [Verdict.PASS, Verdict.PASS]
+    assert len(forked) == 4, "two jobs, and the plugin on the captures of each"
+    assert not any(forked)
+
+
+def test_a_plugin_that_cannot_judge_ends_the_sweep_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch, built_library: Path, tmp_path: Path
+) -> None:
+    def fails(*_: object, **__: object) -> list[Finding]:
+        raise JudgeError("tshark could not read it: no reason given")
+
+    monkeypatch.setattr(Tshark, "findings", fails)
+    plan = SweepPlan(built_library, (ACTIVE_SENDER,), 1, tmp_path, jobs=1, singles=False, pairs=False)
+    with pytest.raises(JudgeError, match="tshark could not read it"):
+        Sweep(plan, lambda _done, _of: None).run()

@@ -8,7 +8,6 @@ import random
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.simlib import IutLibrary
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
-from netblt_conformance.sweep.offences import Offence, offences
+from netblt_conformance.sweep.offences import Offence, judging
 from netblt_conformance.sweep.one import Bench, run
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
 from netblt_conformance.sweep.workers import JOB_SCHEDULES, Job, Outcome, Pool, Task
@@ -126,12 +125,10 @@ def meet(plan: Plan, progress: Progress) -> Found:
 
     with tempfile.TemporaryDirectory(prefix="netblt-pairs-") as name, ExitStack() as stack:
         folder = Path(name) if plan.dissector else None
-        judged: list[Future[list[Offence]]] = []
-        judge, judges = _judge(plan, stack), stack.enter_context(ThreadPoolExecutor(1))
-        pool = Pool(plan.jobs, take, ended)
-        pool.run(_jobs(plan, schedules, folder), lambda job: judged.append(judges.submit(judge, job)))
-        for one in judged:
-            found.offences += one.result()
+        judges = None
+        if plan.dissector:
+            judges = judging(stack.enter_context(Tshark()), found.offences.append)
+        Pool(plan.jobs, take, ended, judging=judges).run(_jobs(plan, schedules, folder))
     return found
 
 
@@ -156,11 +153,3 @@ def _jobs(plan: Plan, schedules: _Schedules, folder: Path | None) -> Iterator[Jo
 
 def _job(number: int, tasks: Sequence[Task], seed: int, folder: Path | None) -> Job:
     return Job(number, tuple(tasks), seed, None if folder is None else folder / f"job{number}.pcapng")
-
-
-def _judge(plan: Plan, stack: ExitStack) -> Callable[[Job], list[Offence]]:
-    """What finds the violations in the captures of a job."""
-    if not plan.dissector:
-        return lambda _job: []
-    tshark = stack.enter_context(Tshark())
-    return lambda job: list(offences(tshark, job))

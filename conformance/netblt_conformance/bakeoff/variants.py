@@ -150,7 +150,7 @@ class _Report:
             self._output.mkdir(parents=True, exist_ok=True)
             path = self._output / f"pair.{number}.pcapng"
             job = Job(0, (task,), self._plan.seed, self._output / f".pair.{number}.pcapng")
-            Pool(1, lambda _outcome: None, lambda _count: None).run(iter([job]), lambda _job: None)
+            Pool(1, lambda _outcome: None, lambda _count: None).run(iter([job]))
             for capture in captures(job):
                 capture.replace(path)
                 self._kept[task] = path

@@ -137,7 +137,7 @@ class Sweeps(PlayedKind):
             failed.setdefault(outcome.index, outcome)
 
         pool = Pool(1, ended, lambda _count: None, ran)
-        pool.run(iter([job]), lambda _job: None)
+        pool.run(iter([job]))
         found = self._findings(job)
         for merged in captures(job):
             merged.unlink()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from netblt_conformance.common import nobody, paths
+from netblt_conformance.common.child import die_with_parent
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.judges.findings import Conclusion, Finding, FindingReader, read_findings
 from netblt_conformance.judges.limits import Watched, limits
@@ -40,6 +41,7 @@ class Tshark:
         self._plugins = plugin_folder().resolve()
         if not list(self._plugins.glob("*/epan/netblt.so")):
             raise JudgeError(f"there is no Wireshark plugin in {self._plugins}; run tools/build")
+        self.dies_with_this_process = False  # for a forked child without threads, which may be killed
         self._home = tempfile.TemporaryDirectory(prefix="netblt-judge-")
         if nobody.changes_user():
             home = Path(self._home.name)
@@ -80,6 +82,7 @@ class Tshark:
             stdout=subprocess.PIPE,
             env=environment,
             cwd=self._home.name,  # the other user may have no access to the current folder
+            preexec_fn=die_with_parent if self.dies_with_this_process else None,
             **{**nobody.credentials(), **options},
         )
         return process

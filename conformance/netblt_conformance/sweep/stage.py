@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from netblt_conformance.judges.tshark import Finding, Tshark
 from netblt_conformance.simlib import IutLibrary
 from netblt_conformance.sweep import faults
 from netblt_conformance.sweep.faults import Schedule
-from netblt_conformance.sweep.offences import Offence, offences
+from netblt_conformance.sweep.offences import Offence, judging
 from netblt_conformance.sweep.one import EXPECTED, Bench, addresses, run
 from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.schedule_file import ScheduleFile
@@ -61,13 +60,10 @@ class Sweep:
     def run(self) -> list[Result]:
         """One result for each transfer and role, and one more for each failure that is kept."""
         with tempfile.TemporaryDirectory(prefix="netblt-sweep-") as folder, Tshark() as tshark:
-            jobs = list(self._plan_jobs(Path(folder)))
-            with ThreadPoolExecutor(1) as judge:
-                verdicts: list[Future[list[Offence]]] = []
-                pool = Pool(self.plan.jobs, self._outcome, self._ended)
-                pool.run(iter(jobs), lambda job: verdicts.append(judge.submit(self._judge, tshark, job)))
-                for found in verdicts:
-                    self._take(found.result())
+            jobs, found = list(self._plan_jobs(Path(folder))), list[Offence]()
+            pool = Pool(self.plan.jobs, self._outcome, self._ended, judging=judging(tshark, found.append))
+            pool.run(iter(jobs))
+            self._take(found)
         return [result for row in self._rows.values() for result in self._results(row)]
 
     # ---- what is run ----
@@ -110,10 +106,6 @@ class Sweep:
     def _ended(self, schedules: int) -> None:
         self._done += schedules
         self._progress(self._done, self.total)
-
-    @staticmethod
-    def _judge(tshark: Tshark, job: Job) -> list[Offence]:
-        return list(offences(tshark, job))
 
     def _take(self, offences: list[Offence]) -> None:
         """The dissector's violations: the implementation's are failures, the reference's an error of the suite."""
@@ -194,7 +186,7 @@ class Replay:
             job = Job(0, (task,), file.seed, Path(folder) / "one.pcapng")
             judgement = Judgement()
             pool = Pool(1, lambda outcome: _worsen(judgement, outcome), lambda _count: None)
-            pool.run(iter([job]), lambda _job: None)
+            pool.run(iter([job]))
             findings: list[Finding] = []
             for merged in captures(job):
                 findings += tshark.findings(merged)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs schedules in child processes. A crash or a hang of the implementation is the verdict of the one schedule that
-caused it; the others go on in a fresh child."""
+caused it; the others go on in a fresh child. The captures of a job are judged in a child too: this process forks, so it
+must have no threads."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from netblt_conformance.common.child import Child, Emit, run_each
+from netblt_conformance.common.child import Child, Emit, Event, run_each
+from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause, Verdict
 from netblt_conformance.common.words import last_lines
+from netblt_conformance.judges.limits import limits
 from netblt_conformance.simlib import IutLibrary, PcapngWriter
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.one import Bench, run
@@ -106,6 +109,29 @@ class _Child(Child):
         emit({"event": "done"})
 
 
+JudgeCaptures = Callable[[Job, Emit], None]
+"""Runs in a child: judges the merged captures of a job, and emits an event for each thing that it finds."""
+
+
+class _JudgeChild(Child):
+    """Judges the captures of a job whose schedules have all run."""
+
+    def __init__(self, job: Job, judge: JudgeCaptures) -> None:
+        self.job = job
+        self._judge = judge
+        self.done = False
+        self.trace = ""
+        super().__init__(limits().seconds)
+        self.began()
+
+    def work(self, emit: Emit) -> None:
+        self._judge(self.job, emit)
+        emit({"event": "done"})
+
+
+_Worker = _Child | _JudgeChild
+
+
 def _not_noted(_job: Job, _index: int, _packets: int, _end_us: int) -> None:
     """A schedule that ran to its end is of no interest by itself."""
 
@@ -117,9 +143,18 @@ class _Libraries(dict[Path, IutLibrary]):
         return self.setdefault(path, IutLibrary(path))
 
 
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Who judges the captures of each job, and who gets each event of that: job and event."""
+
+    judge: JudgeCaptures
+    on_found: Callable[[Job, Event], None]
+
+
 class Pool:
     """At most `jobs` children at a time. `on_outcome` gets every schedule that did not pass, `on_progress` the number
-    of schedules that ended, `on_ran` each that ran to its end: job, index, packets and virtual time."""
+    of schedules that ended, `on_ran` each that ran to its end: job, index, packets and virtual time. With `judging` the
+    captures of a job are judged as soon as they are complete."""
 
     def __init__(
         self,
@@ -127,21 +162,44 @@ class Pool:
         on_outcome: Callable[[Outcome], None],
         on_progress: Callable[[int], None],
         on_ran: Callable[[Job, int, int, int], None] = _not_noted,
+        judging: Judging | None = None,
     ) -> None:
         self._jobs = jobs
         self._on_outcome = on_outcome
         self._on_progress = on_progress
         self._on_ran = on_ran
+        self._judging = judging
 
-    def run(self, work: Iterator[Job], on_job: Callable[[Job], None]) -> None:
-        """`on_job` hears of each job whose merged capture is complete."""
-        run_each(work, self._jobs, _Child, self._serve, self._after, lambda child: on_job(child.job))
+    def run(self, work: Iterator[Job]) -> None:
+        """All jobs. JudgeError when captures cannot be judged."""
+        run_each(work, self._jobs, self._start, self._serve, self._after, lambda _child: None)
 
-    def _serve(self, child: _Child) -> bool:
+    @staticmethod
+    def _start(job: Job) -> _Worker:
+        return _Child(job)
+
+    def _serve(self, child: _Worker) -> bool:
         """Passes on what a child reports; False when it has exited."""
         events = child.events()
         if events is None:
             return False
+        if isinstance(child, _JudgeChild):
+            self._take_found(child, events)
+        else:
+            self._take_ran(child, events)
+        return True
+
+    def _take_found(self, child: _JudgeChild, events: list[Event]) -> None:
+        assert self._judging is not None
+        for event in events:
+            if event["event"] == "done":
+                child.done = True
+            elif event["event"] == "trace":
+                child.trace = event["what"]
+            else:
+                self._judging.on_found(child.job, event)
+
+    def _take_ran(self, child: _Child, events: list[Event]) -> None:
         before = child.next
         for event in events:
             if event["event"] == "ran":
@@ -160,9 +218,21 @@ class Pool:
         if child.next != before:
             child.began()
         self._on_progress(child.next - before)
-        return True
 
-    def _after(self, child: _Child) -> _Child | None:
+    def _after(self, child: _Worker) -> _Worker | None:
+        """Who goes on with the job: what has run is judged."""
+        if isinstance(child, _Child):
+            return self._rest(child) or self._judge(child.job)
+        ended = child.reap()
+        if not child.done:
+            why = child.trace or ended.fault("tshark", child.limit_s) or last_lines(ended.errors)
+            raise JudgeError(f"the dissector check failed: {why}")
+        return None
+
+    def _judge(self, job: Job) -> _JudgeChild | None:
+        return None if self._judging is None else _JudgeChild(job, self._judging.judge)
+
+    def _rest(self, child: _Child) -> _Child | None:
         """A child that ended early broke in the schedule it was at; the rest is another child's."""
         ended = child.reap()
         if child.done:
