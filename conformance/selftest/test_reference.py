@@ -252,6 +252,19 @@ def test_where_packets_may_be_missing_what_needs_them_is_not_judged(tmp_path: Pa
     assert any("may be missing" in limit for limit in followed.limits)
 
 
+@pytest.mark.parametrize(("position", "named"), [("sender", False), ("receiver", True)])
+def test_data_that_pass_the_sender_before_their_go_may_reach_the_receiver_after_it(
+    tmp_path: Path, position: str, named: bool
+) -> None:
+    """The sender begins buffer 0 too early. The receiver gives GO for it before the data arrive, and then OK."""
+    early = [theirs(TESTER.data(data(number, ack=0))) for number in (0, 1)]
+    later = [ours(IUT.control([go(1, 0)])), ours(IUT.control([go(1, 0), ok(2, 0)]))]
+    capture = written(tmp_path, [*RECEIVER, *early, *later, theirs(TESTER.null_ack(2, 4, 10))])
+    outside = first_outside(capture, IUT_ADDRESS, position)
+    assert (outside is not None) is named
+    assert first_outside(capture, TESTER_ADDRESS, position) is not None, "the sender had no GO"
+
+
 def row(verdict: Verdict, requirement: str = "CTRL-02", frame: int | None = None) -> Result:
     capture = "capture.pcapng"
     return Result("case", [requirement], "passive-receiver", verdict, "y", capture=capture, frame=frame, expected="x")

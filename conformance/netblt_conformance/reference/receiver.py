@@ -66,7 +66,8 @@ class ReceiverEnd:
         packet = read.packet - self._known.base
         buffer = self._buffers.get(read.buffer)
         if buffer is None:
-            if self._known.view.slack_us:  # its GO may have left before, and come later into the capture
+            if self._known.view.slack_us or not self._known.own_complete:
+                # Its GO may have left before these data arrived, and been captured later.
                 self._early.setdefault(read.buffer, []).append((read, cut))
             return
         if read.flags & _DATA_FLAG_LAST:
