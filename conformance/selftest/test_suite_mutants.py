@@ -80,6 +80,9 @@ def test_a_variant_names_ambiguities_and_what_must_be_observed(tmp_path: Path) -
     assert variant.ambiguities == ("AMB-09",)
     with pytest.raises(mutants.MutantError, match="unknown ambiguity 'AMB-99'"):
         mutants.load_variants(mutants_folder(tmp_path, text.replace("AMB-09", "AMB-99")))
+    text = text.replace('["AMB-09"]', '[]\npermitted_by = ["NEG-99"]')
+    with pytest.raises(mutants.MutantError, match="unknown requirement 'NEG-99'"):
+        mutants.load_variants(mutants_folder(tmp_path, text))
 
 
 def test_every_variant_applies_to_the_core(tmp_path: Path) -> None:

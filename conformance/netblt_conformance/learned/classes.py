@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a difference means: permitted by an ambiguity, forbidden by a requirement, or new to the catalogue."""
+"""What a difference means: permitted by what leaves the choice, forbidden by a requirement, or new to the catalogue."""
 
 from __future__ import annotations
 
@@ -73,10 +73,15 @@ _WRONG = (
 
 
 def permitted_table() -> list[dict[str, Any]]:
-    """Differences that legal variants of the reference show, with their ambiguities; learn --variants --save writes
-    them."""
+    """Differences that legal variants of the reference show, with what leaves the choice; learn --variants --save
+    writes them."""
     file = paths.learned() / PERMITTED_FILE
     return list(json.loads(file.read_text(encoding="utf-8"))["differences"]) if file.is_file() else []
+
+
+def leaving(row: dict[str, Any]) -> tuple[str, ...]:
+    """What leaves the choice that a row of the table shows: ambiguities, and requirements by their own words."""
+    return (*row["ambiguities"], *row.get("requirements", ()))
 
 
 def key(difference: Difference) -> tuple[str, str]:
@@ -102,9 +107,9 @@ def explain(
     role, kind = key(difference)
     if same := next((row for row in table if (row["role"], row["kind"]) == (role, kind)), None):
         names = ", ".join(same["variants"])
-        if not same["ambiguities"]:
+        if not leaving(same):
             return Explanation(Class.NEW, (), f"like the legal variant {names}, which no ambiguity names")
-        return Explanation(Class.PERMITTED, tuple(same["ambiguities"]), f"like the legal variant {names}")
+        return Explanation(Class.PERMITTED, leaving(same), f"like the legal variant {names}")
     missing, more = changes(difference.expected, difference.seen)
     if wrong := _matching(_WRONG, more):
         return Explanation(Class.FORBIDDEN, (wrong[1],), f"{wrong[0]!r}; {catalogue.demand(wrong[1])}")

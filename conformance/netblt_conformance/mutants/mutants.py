@@ -74,6 +74,8 @@ class Variant(Table):
     name: Text
     # Where the specification leaves this choice; may be empty when it never asked.
     ambiguities: Annotated[tuple[AmbiguityId, ...], Strict(False)]
+    # Requirements that leave it by their own words, as the bound of a value does that may be anything below.
+    permitted_by: Annotated[tuple[RequirementId, ...], Strict(False)] = ()
     about: Text
     edits: Annotated[tuple[Edit, ...], Strict(False)] = Field(alias="edit", description="[[variant.edit]]")
     observed: Annotated[str, AfterValidator(_observation)] = ""  # "name = value": what the suite must report of it
@@ -122,6 +124,7 @@ def load_variants(folder: Path) -> list[Variant]:
     found = _load(folder, "variant", lambda file: file.variant)
     for variant in found:
         _check_known("ambiguity", variant.name, variant.ambiguities, catalogue.ambiguities())
+        _check_known("requirement", variant.name, variant.permitted_by, catalogue.requirements())
     return found
 
 
