@@ -15,9 +15,9 @@ from netblt_conformance.cases.case import Profile
 from netblt_conformance.commands import cli
 from netblt_conformance.common import paths
 from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
-from netblt_conformance.common.model import ALL_ROLES, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.common.model import ACTIVE_RECEIVER, ALL_ROLES, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.learned import learning, measure, page
-from netblt_conformance.learned.alphabet import inputs
+from netblt_conformance.learned.alphabet import MANY_BUFFERS, TIME, inputs
 from netblt_conformance.learned.campaign import Learned, load_other, names, reference_factory
 from netblt_conformance.learned.classes import Class, explain
 from netblt_conformance.learned.connection import Connection
@@ -92,8 +92,9 @@ def test_a_crash_is_reported_with_the_inputs_before_it() -> None:
         place.note(["OPEN", "QUIT"])
         os.kill(os.getpid(), signal.SIGSEGV)
 
-    piece = Work("crashes", crash)
-    run([piece], 1)
+    piece, ended = Work("crashes", crash), list[str]()
+    run([piece, Work("ends", lambda _emit, _place: 1)], 1, on_end=lambda work: ended.append(work.name))
+    assert ended == ["crashes", "ends"]
     assert piece.word == ("OPEN", "QUIT")
     assert "SIGSEGV" in piece.fault
 
@@ -105,6 +106,34 @@ def test_each_input_of_a_role_can_be_given_in_each_situation(role: Role) -> None
         for name in part.names:
             with Connection(reference_factory(), part, WORKS) as connection:
                 assert isinstance(connection.do(name), str)
+
+
+def reactions(role: Role, theme: str, *word: str) -> list[str]:
+    """Of the reference."""
+    with Connection(reference_factory(), part_named(role, theme), WORKS) as connection:
+        return [connection.do(name) for name in word]
+
+
+def test_reactions_that_are_alike_but_for_the_number_of_their_buffer_are_there_once() -> None:
+    """Stimulus: 150 buffers arrive, one after another. Outcome: one reaction, which is repeated, and the last one."""
+    *_, seen = reactions(ACTIVE_RECEIVER, "many", "RESPONSE", MANY_BUFFERS)
+    assert seen == "CONTROL[new OK +0, new GO +1]*, CONTROL[new OK +0]"
+
+
+def test_the_client_of_the_theme_stall_has_no_buffer_after_the_first() -> None:
+    """Stimulus: the first buffer arrives, where two may be outstanding; the peer acknowledges all. Legal outcome: no GO
+    for the second one until the peer counts as dead."""
+    *_, confirmed, more = reactions(ACTIVE_RECEIVER, "stall", "RESPONSE", "BUFFER", TIME)
+    assert confirmed == "CONTROL[new OK 0]"
+    assert "GO 1" not in more
+
+
+def test_a_go_beyond_the_agreed_number_is_served_after_an_ok() -> None:
+    """Stimulus: a third GO where two buffers may be outstanding, then the OK of the first. Legal outcome: the GO is
+    acknowledged, and its buffer comes after the OK."""
+    *_, acknowledged, served = reactions(PASSIVE_SENDER, "limit", "OPEN", "GO", "GO", "GO too many", "OK")
+    assert acknowledged == "NULL-ACK"
+    assert served.startswith("DATA 2.0")
 
 
 def test_the_document_lists_each_input() -> None:
@@ -239,6 +268,15 @@ def test_a_variant_without_ambiguity_is_explained_by_one_that_differs_in_the_sam
     variant = Variant(name="unnamed", ambiguities=(), about="text", edit=(edit,))
     assert measure.explaining(measure.Outcome(variant, (NO_QUITACK,)), [row]) == {"AMB-55"}
     assert measure.explaining(measure.Outcome(variant, (NO_QUITACK,)), []) == set()
+
+
+def test_a_requirement_may_leave_the_choice_of_a_variant_by_its_own_words() -> None:
+    edit = Edit(file="params.c", old="a", new="b")
+    variant = Variant(name="small", ambiguities=(), permitted_by=("NEG-01",), about="text", edit=(edit,))
+    outcome = measure.Outcome(variant, (NO_QUITACK,))
+    assert measure.explaining(outcome, []) == {"NEG-01"}
+    explanation = explain(NO_QUITACK, [QUIETLY], [QUIETLY], measure.permitted_rows([outcome], []))
+    assert (explanation.kind, explanation.identifiers) == (Class.PERMITTED, ("NEG-01",))
 
 
 # ---- what times prove ----

@@ -18,6 +18,8 @@ class Input:
 
 
 TIME = "time"
+TIMES = 150  # of inputs that are repeated: with two messages in each, numbers of messages need more than eight bits
+MANY_GOS, MANY_BUFFERS = f"GO and OK {TIMES} times", f"BUFFER {TIMES} times"
 _COMMON = (
     Input(TIME, "time passes until the implementation sends something new or its client gets to know something, else "
           "until the connection ends; repetitions and KEEPALIVEs are there once"),
@@ -40,6 +42,7 @@ _TO_PASSIVE = (
     Input("OPEN wrong way", "the tester opens for the other direction of the data", legal=False),
     Input("OPEN other port", "the tester opens a port that has no listener"),
     Input("OPEN announcing", "the tester opens, and announces one byte less than it has"),
+    Input("OPEN small packets", "the tester opens with packets so small that a buffer has more than can be numbered"),
 )
 _TO_ACTIVE = (
     Input("RESPONSE", "the tester accepts the OPEN"),
@@ -47,6 +50,9 @@ _TO_ACTIVE = (
     Input("RESPONSE other half", "a RESPONSE arrives whose unique ID differs in the upper half only"),
     Input("RESPONSE larger", "a RESPONSE with larger buffers than were proposed arrives", legal=False),
     Input("RESPONSE announcing", "the tester accepts the OPEN, and announces one byte less than it has"),
+    Input("RESPONSE small packets",
+          "the tester accepts the OPEN with packets so small that a buffer has more than can be numbered", legal=False),
+    Input("OPEN other ID", "an OPEN with another unique ID arrives from the port that was opened"),
     Input("RESPONSE changed", "a second RESPONSE arrives, with one packet in a burst and other burst intervals",
           legal=False),
 )  # fmt: skip
@@ -55,6 +61,15 @@ _TO_RECEIVER = (
     Input("DATA lost", "the network loses the next data packet"),
     Input("DATA again", "the last data packet arrives once more"),
     Input("DATA requested", "lost packets that a RESEND names arrive"),
+    Input("DATA late", "the lost packet of the lowest number arrives after all"),
+    Input("BUFFER", "all packets of the next buffer arrive"),
+    Input("BUFFER less last", "all packets of the next buffer arrive but the last one, which is lost"),
+    Input("BUFFER only last", "of the next buffer only the last packet arrives; the others are lost"),
+    Input(
+        "BUFFER early",
+        "all packets of the next buffer arrive; they were sent so early that they acknowledge nothing new",
+    ),
+    Input(MANY_BUFFERS, "so many times: all packets of the next buffer arrive; there once: reactions that are alike"),
     Input("DATA damaged", "the next data packet arrives with a wrong data checksum"),
     Input("DATA early", "a packet of the next buffer arrives before its GO was sent", legal=False),
     Input("DATA beyond", "a packet with a number that the buffer does not have arrives", legal=False),
@@ -69,6 +84,8 @@ _TO_SENDER = (
     Input("GO hole", "a GO for the next buffer arrives, and the message before it does not"),
     Input("GO and more", "the last CONTROL arrives once more, with a GO for the next buffer after its messages"),
     Input("GO and RESEND", "one CONTROL with a RESEND for the first packet of the oldest buffer and the next GO"),
+    Input("GO too many", "a GO for the next buffer arrives, though as many buffers as agreed wait for their OK"),
+    Input(MANY_GOS, "so many times: a GO for the next buffer, then its OK; there once: reactions that are alike"),
     Input("GO number 0", "a GO for the next buffer arrives as message number 0", legal=False),
     Input("GO far ahead", "a GO for the next buffer arrives, 40000 numbers ahead", legal=False),
     Input("OK", "the oldest complete buffer is confirmed"),

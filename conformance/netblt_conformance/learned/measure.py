@@ -20,7 +20,7 @@ from netblt_conformance.common.errors import HarnessError
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.learned.campaign import load_other
-from netblt_conformance.learned.classes import permitted_table, save_permitted
+from netblt_conformance.learned.classes import leaving, permitted_table, save_permitted
 from netblt_conformance.learned.connection import Connection
 from netblt_conformance.learned.differences import Difference
 from netblt_conformance.learned.machine import Machine, Word
@@ -160,25 +160,20 @@ def _measure(
 ) -> list[Outcome]:
     """The outcomes, shown as they come."""
     tested, outcomes = _tested(plan), list[Outcome]()
-    mistakes: list[str] = []
+    named = {entry.name: entry for entry in entries}
+
+    def on_end(piece: Work) -> None:
+        outcome = _outcome(named[piece.name], piece, plan.parts[0])
+        outcomes.append(outcome)
+        if not outcome.mistake:
+            show(outcome)
+
     with workshop(paths.core()) as made:
-        for first in range(0, len(entries), _BATCH):
-            batch = entries[first : first + _BATCH]
-            pieces = [Work(entry.name, _action(made, entry, plan, tested, most)) for entry in batch]
-            run(pieces, plan.jobs)
-            for entry, piece in zip(batch, pieces, strict=True):
-                outcome = _outcome(entry, piece, plan.parts[0])
-                outcomes.append(outcome)
-                if outcome.mistake:
-                    mistakes.append(outcome.mistake)
-                else:
-                    show(outcome)
-    if mistakes:
+        pieces = (Work(entry.name, _action(made, entry, plan, tested, most)) for entry in entries)
+        run(pieces, plan.jobs, on_end=on_end)
+    if mistakes := [outcome.mistake for outcome in outcomes if outcome.mistake]:
         raise MutantError("; ".join(mistakes))
     return outcomes
-
-
-_BATCH = 16
 
 
 def _after(one: Difference) -> str:
@@ -222,12 +217,16 @@ def mutants(names: Sequence[str], plan: Plan) -> int:
 
 
 def variants(names: Sequence[str], plan: Plan, save: Path | None) -> int:
-    """Prints the differences of each legal variant, and which ambiguity permits them, or that none does."""
+    """Prints the differences of each legal variant, and what permits them, or that nothing does."""
     wanted, began_s = chosen(load_variants(paths.variants()), names), time.monotonic()
+    rows = permitted_table()
 
     def show(outcome: Outcome) -> None:
-        assert isinstance(outcome.entry, Variant)
-        amb = " ".join(outcome.entry.ambiguities)
+        nonlocal rows
+        rows = permitted_rows([outcome], rows)
+        if save is not None:  # after each one: a run that ends early has not been for nothing
+            save_permitted(rows, save)
+        amb = " ".join(_choices(outcome))
         word = "alike" if not outcome.differences else "differs"
         print(f"{word:<10}{outcome.entry.name}  {amb}".rstrip(), flush=True)
         for one in outcome.differences[:2]:
@@ -235,39 +234,50 @@ def variants(names: Sequence[str], plan: Plan, save: Path | None) -> int:
 
     outcomes = _measure(wanted, plan, KINDS_MOST, show)
     different = [one for one in outcomes if one.differences]
-    rows = _rows(different, permitted_table())
     gaps = [one for one in different if not explaining(one, rows)]
     for one in gaps:
-        print(f"gap       {one.entry.name}: no ambiguity names it, and no variant with one reacts like it")
-    if save is not None:
-        save_permitted(rows, save)
+        print(
+            f"gap       {one.entry.name}: nothing leaves this choice, and no variant with an ambiguity reacts like it"
+        )
     print(
-        f"{len(different)} of {len(wanted)} variants differ; an ambiguity explains {len(different) - len(gaps)}, none "
-        f"explains {len(gaps)}; seed {plan.seed}, {time.monotonic() - began_s:.0f} s"
+        f"{len(different)} of {len(wanted)} variants differ; an ambiguity or a requirement that leaves the choice "
+        f"explains {len(different) - len(gaps)}, nothing explains {len(gaps)}; seed {plan.seed}, "
+        f"{time.monotonic() - began_s:.0f} s"
     )
     return ExitCode.HOLDS
 
 
-def _ambiguities(outcome: Outcome) -> tuple[str, ...]:
+def _variant(outcome: Outcome) -> Variant:
     if not isinstance(outcome.entry, Variant):
         raise HarnessError(f"{outcome.entry.name} is no variant")
-    return outcome.entry.ambiguities
+    return outcome.entry
+
+
+def _choices(outcome: Outcome) -> tuple[str, ...]:
+    """What leaves the choice of the variant: ambiguities, and requirements by their own words."""
+    entry = _variant(outcome)
+    return (*entry.ambiguities, *entry.permitted_by)
 
 
 def explaining(outcome: Outcome, rows: Sequence[dict[str, Any]]) -> set[str]:
-    """The ambiguities of the variant, else those of other variants that show one of its differences."""
+    """What leaves the choice of the variant, else what leaves that of others which show one of its differences."""
     kinds = {(one.role, " ".join(one.kind)) for one in outcome.differences}
-    alike = (name for row in rows if (row["role"], row["kind"]) in kinds for name in row["ambiguities"])
-    return {*_ambiguities(outcome), *alike}
+    alike = (name for row in rows if (row["role"], row["kind"]) in kinds for name in leaving(row))
+    return {*_choices(outcome), *alike}
 
 
-def _rows(different: Sequence[Outcome], known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def permitted_rows(different: Sequence[Outcome], known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """`known` and one row for each role and kind of difference, with all variants that show it."""
     rows = {(row["role"], row["kind"]): dict(row) for row in known}
     for outcome in different:
+        variant = _variant(outcome)
         for one in outcome.differences:
             kind = " ".join(one.kind)
-            row = rows.setdefault((one.role, kind), {"role": one.role, "kind": kind, "ambiguities": [], "variants": []})
-            row["variants"] = sorted({*row["variants"], outcome.entry.name})
-            row["ambiguities"] = sorted({*row["ambiguities"], *_ambiguities(outcome)})
+            row = rows.setdefault((one.role, kind), {"role": one.role, "kind": kind})
+            for name, more in (
+                ("variants", (variant.name,)),
+                ("ambiguities", variant.ambiguities),
+                ("requirements", variant.permitted_by),
+            ):
+                row[name] = sorted({*row.get(name, ()), *more})
     return [rows[key] for key in sorted(rows)]

@@ -182,6 +182,11 @@ def _row(text: str, place: int) -> tuple[str, int, str] | None:
     return (found[1], int(found[2]) - place, found[3]) if found else None
 
 
+def relative(text: str, buffer: int) -> str:
+    """A reaction with all numbers of buffers counted from this one."""
+    return re.sub(r"\b(GO|OK|RESEND|L?DATA) (\d+)", lambda found: f"{found[1]} {int(found[2]) - buffer:+d}", text)
+
+
 def repeats(text: str) -> bool:
     """Whether their number shows that a timer goes on until the connection ends."""
     return text.startswith("CONTROL[") or text == f"{Type.QUIT.text}{AGAIN}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from netblt_conformance.learned.alphabet import MANY_GOS
 from netblt_conformance.learned.tester import Action, Tester
 from netblt_conformance.learned.themes import Theme
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
@@ -26,6 +27,8 @@ class ReceivingTester(Tester):
         self._sent: set[int] = set()  # numbers of messages that arrived at the implementation
         self._last: list[Message] = []  # of the last CONTROL
         super().__init__(peer, theme)
+        if theme.first_buffer is not None:
+            peer.first_buffer = theme.first_buffer
         self._seen.first_buffer = peer.first_buffer
 
     def actions(self) -> dict[str, Action]:
@@ -35,6 +38,7 @@ class ReceivingTester(Tester):
             "GO hole": self._hole,
             "GO and more": self._go_and_more,
             "GO and RESEND": self._go_and_resend,
+            "GO too many": self._go_too_many,
             "GO number 0": lambda: self._odd_go(0),
             "GO far ahead": lambda: self._odd_go((self._peer.next_seq + _FAR_AHEAD) % 2**16),
             "OK": lambda: self._ok(self._complete()),
@@ -55,6 +59,13 @@ class ReceivingTester(Tester):
             "DONE": lambda: self._send(self._peer.forge.packet(Type.DONE)),
             "DATA": self._data,
         }
+
+    def repeated(self) -> dict[str, tuple[str, ...]]:
+        return {MANY_GOS: ("GO", "OK")}
+
+    @property
+    def next_buffer(self) -> int:
+        return self._next_buffer
 
     @property
     def sent_seq(self) -> int:
@@ -92,6 +103,9 @@ class ReceivingTester(Tester):
         """One buffer more than there are: a sender acknowledges a GO that it cannot serve."""
         if not self._may_go:
             return False
+        return self._grant_next()
+
+    def _grant_next(self) -> bool:
         number = self._next_buffer
         if not self._queue(Kind.GO, number):
             return False
@@ -101,6 +115,11 @@ class ReceivingTester(Tester):
 
     def _go(self) -> bool:
         return self._grant() and self._control(self._peer.queue)
+
+    def _go_too_many(self) -> bool:
+        """One buffer more than were agreed."""
+        full = len(self._waiting) == self.theme.parameters.max_buffers
+        return full and len(self._gone) <= self.theme.buffers and self._grant_next() and self._control(self._peer.queue)
 
     @property
     def _next_buffer(self) -> int:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from netblt_conformance.learned.alphabet import MANY_BUFFERS
 from netblt_conformance.learned.tester import Action, Tester
 from netblt_conformance.learned.themes import Theme
 from netblt_conformance.packets.packets import Kind, Message
@@ -33,6 +34,11 @@ class SendingTester(Tester):
             "DATA lost": self._lose,
             "DATA again": self._again,
             "DATA requested": self._requested,
+            "DATA late": self._late,
+            "BUFFER": lambda: self._buffer(),
+            "BUFFER less last": lambda: self._buffer(lost=slice(-1, None)),
+            "BUFFER only last": lambda: self._buffer(lost=slice(0, -1)),
+            "BUFFER early": lambda: self._buffer(acknowledges=False),
             "DATA damaged": self._damaged,
             "DATA early": self._early,
             "DATA beyond": self._beyond,
@@ -42,6 +48,14 @@ class SendingTester(Tester):
             "CONTROL": self._control,
         }
 
+    def repeated(self) -> dict[str, tuple[str, ...]]:
+        return {MANY_BUFFERS: ("BUFFER",)}
+
+    @property
+    def next_buffer(self) -> int:
+        place = self._next()
+        return place[0] if place is not None else 0
+
     def _granted(self) -> list[int]:
         """Buffers whose GO came."""
         peer = self._peer
@@ -50,16 +64,18 @@ class SendingTester(Tester):
         return [n for n in range(peer.buffer_count) if peer.find(Kind.GO, n)]
 
     def _next(self) -> Place | None:
-        for buffer in self._granted():
-            for packet in range(self._peer.packet_count(buffer)):
-                if (buffer, packet) not in self._sent | self._lost:
-                    return buffer, packet
+        peer = self._peer
+        for buffer in range(peer.buffer_count if peer.agreed is not None else 0):
+            for packet in range(peer.packet_count(buffer)):
+                if (buffer, packet) not in self._sent and (buffer, packet) not in self._lost:
+                    return (buffer, packet) if peer.find(Kind.GO, buffer) else None
         return None
 
-    def _put(self, place: Place) -> None:
+    def _put(self, place: Place, *, acknowledges: bool = True) -> None:
         """A data packet acknowledges all that came, as a sender's does."""
-        self._acked = max(self._acked, self._peer.consecutive)
-        self._peer.withhold_ack(self._acked)
+        if acknowledges:
+            self._acked = max(self._acked, self._peer.consecutive)
+            self._peer.withhold_ack(self._acked)
         self._peer.send_packet(*place)
         self._sent.add(place)
         self._last = place
@@ -67,6 +83,25 @@ class SendingTester(Tester):
     def _data(self) -> bool:
         place = self._next()
         if place is not None:
+            self._put(place)
+        return place is not None
+
+    def _buffer(self, lost: slice = slice(0, 0), *, acknowledges: bool = True) -> bool:
+        """All packets of the next buffer that are left, without those that are lost."""
+        place = self._next()
+        if place is None:
+            return False
+        left = [(place[0], packet) for packet in range(place[1], self._peer.packet_count(place[0]))]
+        self._lost |= set(left[lost])
+        for one in left:
+            if one not in self._lost:
+                self._put(one, acknowledges=acknowledges)
+        return len(left) > len(left[lost])
+
+    def _late(self) -> bool:
+        place = min(self._lost, default=None)
+        if place is not None:
+            self._lost.discard(place)
             self._put(place)
         return place is not None
 

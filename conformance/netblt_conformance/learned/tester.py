@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Status, Stop
 from netblt_conformance.learned import outputs
-from netblt_conformance.learned.alphabet import TIME
-from netblt_conformance.learned.themes import Theme
+from netblt_conformance.learned.alphabet import TIME, TIMES
+from netblt_conformance.learned.themes import SMALL_PACKET, Theme
 from netblt_conformance.learned.timing import Came, Timing
 from netblt_conformance.links.base import NEVER_US
 from netblt_conformance.packets.packets import Type, spoil
@@ -58,6 +58,15 @@ class Tester(ABC):
     def actions(self) -> dict[str, Action]:
         """Inputs by name. An action sends packets and returns whether it was possible."""
 
+    @abstractmethod
+    def repeated(self) -> dict[str, tuple[str, ...]]:
+        """Inputs that are other inputs, TIMES times."""
+
+    @property
+    @abstractmethod
+    def next_buffer(self) -> int:
+        """The number of the buffer that the next input is about."""
+
     @property
     def sent_seq(self) -> int:
         """The highest number such that the tester sent all messages up to it."""
@@ -80,6 +89,8 @@ class Tester(ABC):
             return outputs.NOTHING
         if name == TIME:
             return self._pass_time()
+        if name in self.repeated():
+            return self._repeat(self.repeated()[name])
         count = len(self._link.capture.frames)
         if not self._actions[name]():
             return outputs.NOTHING
@@ -88,6 +99,17 @@ class Tester(ABC):
         came = self._came()
         self._timing.note(came)
         return outputs.in_order(one.output for one in came)
+
+    def _repeat(self, names: Sequence[str]) -> str:
+        """Until one of them brings nothing. Reactions that are alike but for the number of their buffer: once."""
+        found: list[str] = []
+        for _ in range(TIMES):
+            buffer = self.next_buffer
+            reactions = [outputs.relative(self.do(name), buffer) for name in names]
+            found.append(outputs.JOINED.join(reaction for reaction in reactions if reaction != outputs.NOTHING))
+            if outputs.NOTHING in reactions:
+                break
+        return outputs.in_order(filter(None, found))
 
     def listen(self, span_us: int) -> list[str]:
         """What comes by itself in this time."""
@@ -175,22 +197,23 @@ class Tester(ABC):
             "QUIT other version": lambda: self._send(self._reason(Type.QUIT, version=_OTHER_VERSION)),
             "QUIT other port": lambda: self._send(self._reason(Type.QUIT, local_port=self._any_peer.own_port + 1)),
             "type 15": lambda: self._send(self._any_peer.forge.packet(_UNKNOWN_TYPE)),
+            "OPEN other ID": self._open_other,
             "client quits": lambda: self._stop(Stop.QUIT),
             "client aborts": lambda: self._stop(Stop.ABORT),
         }
         if self._any_peer.role.active:
             actions["RESPONSE"] = lambda: self._respond()
-            actions["RESPONSE other ID"] = lambda: self._respond(unique_id=(self._any_peer.unique_id + 1) % 2**32)
+            actions["RESPONSE other ID"] = lambda: self._respond(unique_id=self._other_id)
             actions["RESPONSE other half"] = lambda: self._respond(unique_id=self._any_peer.unique_id ^ 0x10000)
             larger = 2 * self.theme.parameters.buffer_size
             actions["RESPONSE larger"] = lambda: self._respond(buffer_size=larger)
             actions["RESPONSE announcing"] = lambda: self._respond(**self._announcing())
+            actions["RESPONSE small packets"] = lambda: self._respond(packet_size=SMALL_PACKET)
             actions["RESPONSE changed"] = lambda: self._any_peer.agreed is not None and self._respond(**_CHANGED)
         else:
             opening = self._any_peer.opening_values()
             actions["OPEN"] = lambda: self._open()
-            other = (opening.unique_id + 1) % 2**32
-            actions["OPEN other ID"] = lambda: self._any_peer.agreed is not None and self._open(unique_id=other)
+            actions["OPEN small packets"] = lambda: self._open(packet_size=SMALL_PACKET)
             actions["OPEN other port"] = lambda: self._send(
                 dataclasses.replace(self._any_peer.forge, foreign_port=self._any_peer.iut_port + 1).opening(
                     Type.OPEN, opening
@@ -223,6 +246,13 @@ class Tester(ABC):
             return False
         self._any_peer.send_open(**override)
         return True
+
+    def _open_other(self) -> bool:
+        return self._any_peer.agreed is not None and self._open(unique_id=self._other_id)
+
+    @property
+    def _other_id(self) -> int:
+        return (self._any_peer.unique_id + 1) % 2**32
 
     def _respond(self, **override: int) -> bool:
         """Accepts the OPEN; with other values the implementation may have to ignore it, so nothing is settled."""

@@ -8,8 +8,8 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
-from netblt_conformance.common.model import ALL_ROLES, Parameters, Role
-from netblt_conformance.learned.alphabet import TIME, inputs
+from netblt_conformance.common.model import ALL_ROLES, MICROSECONDS_PER_S, Parameters, Role
+from netblt_conformance.learned.alphabet import MANY_BUFFERS, MANY_GOS, TIME, TIMES, inputs
 
 # Two packets in a buffer: the fewest with a packet that is not the last one.
 _PARAMETERS = Parameters(
@@ -22,6 +22,10 @@ _PARAMETERS = Parameters(
     data_checksum=True,
 )
 _OPENING = frozenset({"OPEN", "RESPONSE"})
+SMALL_PACKET = 16  # bytes, of the inputs with small packets
+_MOST_PACKETS = 2**16  # that packet numbers distinguish
+# Longer than a connection without its data lasts.
+_STALL_US = 10_000 * MICROSECONDS_PER_S
 _SLOW_MS = 200  # longer than a reaction: `time` goes on to the next burst
 
 
@@ -39,6 +43,7 @@ class Theme:
     stalls: bool = False  # the client of the implementation has no buffer after the first
     control_timers_ms: tuple[int, ...] = (500,)  # that the tester's OKs publish; the last one for all others
     times: bool = False  # whether outputs have what times prove; elsewhere that would only multiply states
+    first_buffer: int | None = None  # the number of the first GO of the tester; else the one that suits
     for_senders: bool = True  # whether a sending implementation is learned
     for_receivers: bool = True
 
@@ -57,20 +62,27 @@ class Theme:
     def transfer(self, role: Role) -> tuple[str, ...]:
         """The inputs of a transfer that loses nothing."""
         opening = "RESPONSE" if role.active else "OPEN"
+        if self.inputs & {MANY_GOS, MANY_BUFFERS}:
+            return (opening, MANY_GOS, "DONE") if role.sender else (opening, MANY_BUFFERS, "NULL-ACK")
         if role.sender:
             return (opening, *("GO", "OK") * self.buffers, "DONE")
+        if at_once := next((name for name in _AT_ONCE if name in self.inputs), None):
+            return (opening, *(at_once, "NULL-ACK") * self.buffers)
         packet, whole = self.parameters.packet_size, self.parameters.buffer_size
         sizes = [min(whole, self.length - number * whole) for number in range(self.buffers)]
         data = [name for size in sizes for name in (*("DATA",) * -(-size // packet), "NULL-ACK")]
         return (opening, "NULL-ACK", *data)
 
 
+# Inputs that are a whole buffer.
+_AT_ONCE = ("BUFFER", "BUFFER early")
 MAIN = "main"
 _ONLY_IN_OTHERS = frozenset({
     "OPEN announcing", "RESPONSE announcing", "RESPONSE changed", "RESPONSE other half",
     "GO skipping", "GO and more", "GO and RESEND", "GO number 0", "GO far ahead", "OK hole",
     "RESEND newest", "RESEND all", "RESEND both", "RESEND hole", "RESEND next", "RESEND empty", "RESEND past end",
-    "CONTROL late", "QUIT silent", "OPEN other port",
+    "CONTROL late", "QUIT silent", "OPEN other port", "OPEN small packets", "RESPONSE small packets", "GO too many",
+    "BUFFER", "BUFFER less last", "BUFFER only last", "BUFFER early", "DATA late", MANY_GOS, MANY_BUFFERS,
 })  # fmt: skip
 
 
@@ -108,10 +120,48 @@ THEMES = (
     Theme(
         "long",
         "one buffer of 260 packets: their numbers need more than eight bits",
-        _OPENING | {"GO", "OK", "RESEND", TIME},
+        _OPENING | {"GO", "OK", "RESEND", "BUFFER", "BUFFER less last", "BUFFER only last", "DATA requested", TIME},
         length=260 * 16,
         changed={"buffer_size": 260 * 16, "packet_size": 16, "burst_size": 300},
+    ),
+    Theme(
+        "limit",
+        "more GOs than buffers may be outstanding, which are two; the numbers of buffers cross 2^31",
+        _OPENING | {"GO", "GO too many", "OK", "RESEND next", TIME},
+        length=4 * 128,
+        changed={"max_buffers": 2},
+        first_buffer=2**31 - 2,
         for_receivers=False,
+    ),
+    Theme(
+        "many",
+        f"{TIMES} buffers: the numbers of messages need more than eight bits",
+        _OPENING | {MANY_GOS, MANY_BUFFERS, "NULL-ACK", TIME},
+        length=TIMES * 8,
+        changed={"buffer_size": 8},
+    ),
+    Theme(
+        "numbers",
+        "packets so small that a buffer has more than can be numbered",
+        _OPENING | {"OPEN small packets", "RESPONSE small packets", TIME},
+        length=1,
+        changed={"buffer_size": (_MOST_PACKETS + 1) * SMALL_PACKET},
+    ),
+    Theme(
+        "buffers",
+        "two buffers of three packets, both outstanding; all packets of a buffer arrive at once",
+        _OPENING | {"BUFFER", "BUFFER less last", "BUFFER only last", "DATA late", "NULL-ACK"},
+        length=2 * 129,
+        changed={"buffer_size": 129, "max_buffers": 2},
+        for_senders=False,
+    ),
+    Theme(
+        "queue",
+        "four buffers of one packet, which acknowledge nothing: many messages wait",
+        _OPENING | {"BUFFER early", TIME},
+        length=4 * 32,
+        changed={"buffer_size": 32, "max_buffers": 2},
+        for_senders=False,
     ),
     Theme(
         "pace",
@@ -124,11 +174,10 @@ THEMES = (
     Theme(
         "stall",
         "the client of the implementation has no buffer after the first",
-        _OPENING | {"GO", "OK", "RESEND first", "KEEPALIVE", TIME},
+        _OPENING | {"GO", "OK", "RESEND first", "BUFFER", "BUFFER less last", "DATA requested", "KEEPALIVE", TIME},
         length=3 * 128,
         changed={"max_buffers": 2, "burst_size": 1, "burst_interval_ms": _SLOW_MS},
         stalls=True,
-        for_receivers=False,
     ),
     Theme(
         "timers",
@@ -173,4 +222,4 @@ def part_named(role: Role, name: str) -> Part:
 
 def stall(theme: Theme) -> dict[str, int]:
     """Parameters of an implementation whose client stalls."""
-    return {"client_stall_from": 1} if theme.stalls else {}
+    return {"client_stall_from": 1, "client_stall_until_us": _STALL_US} if theme.stalls else {}

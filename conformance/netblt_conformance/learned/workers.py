@@ -70,9 +70,13 @@ class _Worker(Child):
 
 
 def run(
-    pieces: Iterable[Work], jobs: int, on_event: Callable[[Work, Event], None] = lambda _work, _event: None
+    pieces: Iterable[Work],
+    jobs: int,
+    on_event: Callable[[Work, Event], None] = lambda _work, _event: None,
+    on_end: Callable[[Work], None] = lambda _work: None,
 ) -> None:
-    """Does all of it. `on_event` gets what the actions emit. HarnessError when a piece fails by itself."""
+    """Does all of it. `on_event` gets what the actions emit, `on_end` each piece when it is done. HarnessError when a
+    piece fails by itself."""
 
     def serve(child: _Worker) -> bool:
         events = child.events()
@@ -84,11 +88,13 @@ def run(
     def after(child: _Worker) -> None:
         ended, work = child.reap(), child.piece
         if child.done:
+            on_end(work)
             return
         fault = ended.fault("a sequence of inputs", child.limit_s)
         if fault is None:
             raise HarnessError(child.trace or last_lines(ended.errors) or f"a child ended with exit code {ended.code}")
         work.fault, work.word = fault, work.place.word()
+        on_end(work)
 
     run_each(iter(pieces), jobs, _Worker, serve, after, lambda _child: None)
 
