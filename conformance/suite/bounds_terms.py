@@ -100,7 +100,8 @@ PACKETS = {"65535": 65535, "65536": 65536, "65537": 65537}
 
 @case("DATA-05", "NEG-01", roles=PASSIVE, variants=tuple(PACKETS))
 def test_no_buffer_is_agreed_whose_packets_cannot_be_numbered(t: Case) -> None:
-    """A packet number has 16 bits: 65536 packets are the most that a buffer can have."""
+    """A packet number has 16 bits: 65536 packets are the most that a buffer can have. RFC 998 does not mention it, and
+    the tester proposes the buffer (AMB-17)."""
     size, asked = 128, PACKETS[t.variant]
     peer = t.peer(1024, iut={"buffer_size": size * 65535, "packet_size": size})
     seen = peer.propose(Type.RESPONSE, Type.REFUSED, Type.ABORT, buffer_size=asked * size, packet_size=size)
@@ -109,11 +110,11 @@ def test_no_buffer_is_agreed_whose_packets_cannot_be_numbered(t: Case) -> None:
         return
     count = -(-seen.packet.buffer_size // max(seen.packet.packet_size, 1))
     t.observe(f"of a buffer of {asked} packets are accepted", count)
-    t.must(
+    t.should(
         count <= 65536,
         f"buffers of {count} packets are agreed",
         seen.frame,
-        expected="at most 65536 packets in a buffer, as a packet number has 16 bits",
+        expected="at most 65536 packets in a buffer, as a packet number has 16 bits (AMB-17)",
     )
 
 
