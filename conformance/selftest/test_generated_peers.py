@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +52,7 @@ def profile(factory: SimLinkFactory, role: Role) -> Profile:
 
 def invented(factory: SimLinkFactory, count: int) -> list[Played]:
     profiles = {role: profile(factory, role) for role in ALL_ROLES}
-    found, seen = [], Counter[tuple[tuple[int, ...], str]]()
+    found, seen = [], play.Chosen()
     for number in range(count):
         chance = random.Random(f"test {number}")
         one = script.begin(chance)

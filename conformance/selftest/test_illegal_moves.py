@@ -15,6 +15,7 @@ from netblt_conformance.common import paths
 from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Parameters
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import fields, play, script
+from netblt_conformance.generated.moves import Choice
 from netblt_conformance.generated.play import Played
 from netblt_conformance.generated.script import Script, move
 from netblt_conformance.links.sim import SimLinkFactory
@@ -57,7 +58,7 @@ def done(result: Played) -> list[str]:
 def invented(factory: SimLinkFactory) -> list[Played]:
     """The reference against scripts with illegal moves."""
     profiles = {role: probe(factory, role, 1)[0] for role in ALL_ROLES}
-    found, seen = [], Counter[tuple[tuple[int, ...], str]]()
+    found, seen = [], play.Chosen()
     for number in range(SCRIPTS):
         chance = random.Random(f"illegal {number}")
         one = script.begin(chance)
@@ -274,8 +275,24 @@ def test_an_end_that_refuses_reserved_bits_is_reported(wrong: SimLinkFactory, ro
     assert [rule for rule, _ in result.warnings("ROBUST-04")] == ["ROBUST-04"]
 
 
+@pytest.mark.parametrize("opening", ["reserved", "endless 1", "padded", "steps 1"])
+def test_the_plugin_does_not_judge_a_script_whose_opening_is_illegal(opening: str) -> None:
+    """It would report the tester."""
+    one = Script(ROLES_BY_NAME["passive-sender"], 1, 192, TERMS, TERMS, opening=(move(opening),))
+    assert one.has_illegal_moves
+
+
 def test_illegal_scripts_open_with_illegal_fields_more_often() -> None:
     scripts = [script.begin(random.Random(number), illegal=True) for number in range(400)]
     names = Counter(one.opening[0].name for one in scripts if one.opening)
-    assert names.keys() >= {"foreign", "zero", "loose", "reserved", "endless"}
+    assert names.keys() >= {"foreign", "zero", "loose", "reserved", "endless", "padded", "steps"}
     assert names.total() > len(scripts) // 4
+
+
+def test_a_change_that_was_seldom_made_is_wanted_more() -> None:
+    """Beside one that was made a thousand times; all illegal moves together are wanted as before."""
+    seen, often, seldom = play.Chosen(), move("bad.data.flags 3 2"), move("bad.data.flags 5 1")
+    seen.changes["bad.data.flags", (2,)] = 999
+    first, second = seen.illegal_weights([Choice(often, 1.0), Choice(seldom, 1.0)])
+    assert second > 500 * first
+    assert first + second == pytest.approx(2.0)

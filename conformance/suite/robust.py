@@ -9,6 +9,7 @@ from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Packet, Type
+from netblt_conformance.packets.reserved import reserved_set
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
 
@@ -154,29 +155,6 @@ def test_a_message_that_its_packet_cuts_short_is_not_acknowledged(t: Case) -> No
     peer.send_control([message])
     peer.finish()
     peer.expect_success()
-
-
-def reserved_set(packet: bytes) -> bytes:
-    """The same packet with every reserved bit and padding byte set that a receiver must not look at (AMB-16)."""
-    raw, kind = bytearray(packet), packet[3]
-    raw[10:12] = b"\xff\xff"
-    if kind in packets.OPENING_TYPES:
-        raw[32] |= 0xFF
-        raw[33] |= 0xF0  # two bits more have a meaning in ETFTP (R1986-03)
-    elif kind == Type.NULL_ACK:
-        raw[18:20] = b"\xff\xff"
-    elif kind == Type.CONTROL:
-        at = packets.HEADER_BYTES
-        for message in packets.read(packet).messages:
-            raw[at + 1] = 0xFF
-            if message.kind is Kind.OK:
-                raw[at + 14 : at + 16] = b"\xff\xff"
-            elif message.kind is Kind.RESEND:
-                raw[at + 10 : at + 12] = b"\xff\xff"
-                behind = at + 12 + 2 * len(message.packets)
-                raw[behind : at + message.size] = b"\xff" * (at + message.size - behind)
-            at += message.size
-    return packets.seal(raw)
 
 
 @case("ROBUST-04", roles=ALL_ROLES)

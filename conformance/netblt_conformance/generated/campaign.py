@@ -22,7 +22,7 @@ from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.words import last_lines
 from netblt_conformance.generated import play
-from netblt_conformance.generated.play import Fault, Played, Seen, kinds
+from netblt_conformance.generated.play import Chosen, Fault, Played, kinds
 from netblt_conformance.generated.script import Move, Script, begin, from_text, move
 from netblt_conformance.generated.second import Found, Merged
 from netblt_conformance.links.base import LinkFactory
@@ -128,7 +128,7 @@ class _BlockChild(Child):
         self.began()
 
     def work(self, emit: Emit) -> None:
-        campaign, merged, seen = self._campaign, Merged(), Seen()
+        campaign, merged, seen = self._campaign, Merged(), Chosen()
         profiles = _Profiles(campaign.factory, campaign.seed)
         for number in range(self._first, self.block.numbers.stop):
             chance = random.Random(f"{campaign.seed} {number}")
@@ -150,7 +150,7 @@ class _BlockChild(Child):
             if faults and campaign.first_only:
                 break
         merged.save(self.block.stem.with_name(f"{self.block.stem.name}.{self._first}"))
-        emit({"event": "done", "states": sorted(hash_of(state, name) for state, name in seen)})
+        emit({"event": "done", "states": sorted(hash_of(state, name) for state, name in seen.situations)})
 
 
 def _ran(number: int, played: Played, faults: list[Fault]) -> Event:

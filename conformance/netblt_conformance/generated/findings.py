@@ -67,6 +67,9 @@ OTHER_REASON = Check("QUIT-06", expected="the reason that the client gave", seen
 NO_REASON = Check(
     "QUIT-06", expected="the reason that the client gave (AMB-03)", seen="QUIT has no reason", verdict=Verdict.WARN
 )
+REASON_BEYOND = Check(
+    "ROBUST-05", expected="the reason in the packet", seen="the reason of QUIT reached the client as {reason!r}"
+)
 OTHER_STRING = Check(
     "OPEN-12",
     expected="the client string that the tester sent",

@@ -29,11 +29,13 @@ from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Kind, Message,
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen, UnmetError
 
+PESTER = ILLEGAL_PREFIX + "pester"
 _TWO_FIELDS = 0.3  # share of the moves that change two
 _WHICH = 1 << 10
-_TRIES = 6  # candidates at a moment; what would be legal is left out
+_TRIES = 8  # candidates at a moment; what would be legal is left out
 _TO_BOTH = ("copy", "short", "type", "open", "response")
-_TO_RECEIVERS, _TO_SENDERS = ("data", "data", "null-ack"), ("go", "go", "ok", "resend", "resend")
+_TO_RECEIVERS = ("data", "data", "null-ack")
+_TO_SENDERS = ("go", "go", "ok", "resend", "resend", "early-resend", "empty-resend", "zero")
 _EARLY = 0.02  # share of the moves that confirm a buffer which was not sent: many implementations abort then
 # Changes of a message that another way of reading may call a senseless one: it takes its place in the queue.
 _SENSELESS = frozenset({"buffer", "entry", "count", fields.BYTES})
@@ -65,6 +67,7 @@ class Illegal:
         self._peer = peer
         self.copies = copies
         self._played: list[tuple[int, Demand]] = []  # and when it was made
+        self.pesters = False  # packets of wrong types come once more when the implementation's client has quit
         self._answered: set[int] = set()  # frames of ABORTs that answer a packet with a foreign unique ID
         self._asked: Counter[Key] = Counter()  # packets of other connections, without ABORTs
         self._opens: set[Key] = set()  # those among which was an OPEN
@@ -94,8 +97,10 @@ class Illegal:
         if not move.numbers or len(names) != len(move.numbers) - 1 or not set(names) <= known.keys():
             return None
         which, *values = move.numbers
-        if base == "early-ok":
-            return self._early_ok(which) if open_ else None
+        if base in ("early-ok", "early-resend", "empty-resend"):
+            return self._other_message(base, which) if open_ else None
+        if base == "zero":
+            return self._numbered_zero() if open_ else None
         wire = self._copy(which) if base in ("copy", "short") else originals.original(base, which, self._peer)
         if wire is None:
             return None
@@ -179,15 +184,24 @@ class Illegal:
         if not whole or packet.messages[0].seq != peer.next_seq or not demands.is_senseless(packet.messages[0], peer):
             return None
         [message] = packet.messages
-        return Made(Demand(Effect.END, _SENSELESS_RULES[message.kind]), message=message)
+        return Made(_of_senseless(message, is_far="buffer" in names), message=message)
 
-    def _early_ok(self, which: int) -> Made | None:
-        """OK for a buffer that was not sent (AMB-48)."""
+    def _other_message(self, base: str, which: int) -> Made | None:
+        """OK (AMB-48) or RESEND for a buffer that has no GO; RESEND for no packet of one that has."""
         peer = self._peer
-        message = originals.next_message("early-ok", which, peer) if isinstance(peer, ReceiverPeer) else None
-        if message is None or not isinstance(peer, ReceiverPeer) or peer.last_buffer is not None:
+        message = originals.next_message(base, which, peer) if isinstance(peer, ReceiverPeer) else None
+        if message is None or not isinstance(peer, ReceiverPeer):
             return None
-        return Made(Demand(Effect.END, "ROBUST-07"), message=message)
+        if base.startswith("early") and peer.last_buffer is not None:
+            return None
+        return Made(_of_senseless(message, is_far=False), message=message)
+
+    def _numbered_zero(self) -> Made | None:
+        """Numbers begin with 1, and 0 is acknowledged before the first message came: no message takes its place."""
+        peer = self._peer
+        if not isinstance(peer, ReceiverPeer) or peer.high_seq:
+            return None
+        return Made(Demand(Effect.END, "CTRL-06"), peer.forge.control([originals.without_sense(peer)]))
 
     @property
     def _is_free(self) -> bool:
@@ -198,6 +212,9 @@ class Illegal:
 
     def play(self, move: Move, *, open_: bool) -> bool:
         """Whether the move was made."""
+        if move.name == PESTER and open_ and not self.pesters:
+            self.pesters = True
+            return True
         made = self.make(move, open_=open_)
         if made is None:
             return False
@@ -213,6 +230,12 @@ class Illegal:
         elif made.demand.effect in _ENDS:
             self._await_answer()
         return True
+
+    def pester(self) -> None:
+        """Packets of all types that are wrong here, but for the QUITACK that the implementation waits for."""
+        for which, kind in enumerate(originals.wrong_types(self._peer)):
+            if self.pesters and kind is not Type.QUITACK:
+                self.play(Move(f"{ILLEGAL_PREFIX}type", (which,)), open_=True)
 
     def _await_answer(self) -> None:
         """A copy of an OPEN that arrives after the end would open another connection: the tester learns of it first. An
@@ -361,6 +384,14 @@ class Illegal:
 
 
 _SENSELESS_RULES = {Kind.GO: "CTRL-15", Kind.OK: "ROBUST-07", Kind.RESEND: "RESEND-08"}
+
+
+def _of_senseless(message: Message, *, is_far: bool) -> Demand:
+    """A request for no packet is no mistake: nothing is what it asks for. `is_far`: it is about a buffer that does not
+    exist."""
+    if message.kind is Kind.RESEND and not message.packets and not is_far:
+        return Demand(Effect.NONE, "RESEND-02")
+    return Demand(Effect.END, _SENSELESS_RULES[message.kind])
 
 
 def _of_copy(packet: Packet, names: list[str]) -> Demand | None:

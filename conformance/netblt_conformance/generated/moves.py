@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Stop
 from netblt_conformance.generated import copies, findings
-from netblt_conformance.generated.illegal import Illegal
+from netblt_conformance.generated.illegal import PESTER, Illegal
 from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets import packets
@@ -25,6 +25,8 @@ from netblt_conformance.peer.base import UnmetError
 _WAITS_IN_ALL = 3  # death timers
 _WAITS_US = (1_000, 5_000, 20_000, 60_000, 150_000, 400_000, 1_200_000, 3_000_000)
 _LEAVES = ("quit", "abort", "client-quit", "client-quit-crossed", "client-quit-unanswered", "client-abort", "silent")
+QUIT_ENDLESS = ILLEGAL_PREFIX + "quit-endless"  # the reason has no NUL, and bytes follow that are not in the packet
+ENDLESS, BEYOND = b"abcdefgh", b"beyond!!"
 _CLIENT_STOPS = {name: Stop.QUIT for name in _LEAVES if name.startswith("client-quit")} | {"client-abort": Stop.ABORT}
 _REPEATS = (0, 0, 1, 2, 4, 8)  # of a QUIT, or of an answer to it, that the network loses
 _TELLING_BITS = range(8 * 12, 8 * 20)
@@ -41,9 +43,11 @@ STRAYS = (
     (Type.ABORT, STRANGER_ADDRESS, 0),
     (Type.QUIT, STRANGER_ADDRESS, 0),
 )
-_ILLEGAL = 1.0  # weight of each illegal move that is offered
+_ILLEGAL = 0.8  # weight of each illegal move that is offered
 QUIT_REASON = "quit"  # of four bytes: they need a NUL beside them (WIRE-07)
+_PESTERING = 0.3
 _LEAVING = 0.03  # weight of each move that ends the connection
+_LEAVING_INSIDE = 1.0  # of a client that quits while a buffer is under way, which few moments allow
 _OLD_KEPT = 6  # packets that the network may still deliver again
 
 
@@ -81,6 +85,10 @@ class Player(ABC):
         """What no conforming peer would do now."""
         for one in self.illegal.moves(chance, open_=self.may_leave()):
             yield Choice(one, _ILLEGAL)
+        if self.may_leave():
+            yield Choice(Move(QUIT_ENDLESS), _LEAVING)
+            if not self.illegal.pesters:
+                yield Choice(Move(PESTER), _PESTERING)
 
     @abstractmethod
     def play(self, move: Move) -> bool:
@@ -126,8 +134,10 @@ class Player(ABC):
         if self.may_leave():
             if not self.script.role.active:
                 yield Choice(Move("second"), 0.1)
+            inside = self.inside_at(self.peer.now_us + self._settles_us) > 0  # when the quit begins
             for name in _LEAVES:
-                yield Choice(Move(name, (chance.choice(_REPEATS),)), _LEAVING)
+                weight = _LEAVING_INSIDE if inside and name == "client-quit" else _LEAVING
+                yield Choice(Move(name, (chance.choice(_REPEATS),)), weight)
 
     def _play_common(self, move: Move) -> bool:
         match move.name, move.numbers:
@@ -160,6 +170,8 @@ class Player(ABC):
                 self._stray(*STRAYS[which])
             case "hush", () if self._may_hush():
                 self._hush()
+            case name, () if name == QUIT_ENDLESS and self.may_leave():
+                self._leave(name)
             case name, _ if name.startswith(ILLEGAL_PREFIX):
                 return self.illegal.play(move, open_=self.may_leave())
             case name, numbers if name in _LEAVES and len(numbers) < 2 and self.may_leave():
@@ -275,13 +287,20 @@ class Player(ABC):
     def may_leave(self) -> bool:
         """Whether the transfer is not complete on either side, so that an end before its time is a failure."""
 
+    @property
+    def _settles_us(self) -> int:
+        """Until what was sent has had its effect. A copy of OPEN that arrives after the end opens another connection,
+        which RFC 998 does not forbid."""
+        return 2 * self.peer.link.delay_us + 1
+
     def _leave(self, how: str) -> None:
         self.left = how
         self.settle()
-        # A copy of OPEN that arrives after the end opens another connection, which RFC 998 does not forbid.
-        self.peer.listen(2 * self.peer.link.delay_us)
+        self.peer.listen(self._settles_us)
         if how == "quit":
             self.peer.send_quit("" if self.repeats else "the tester quits")
+        elif how == QUIT_ENDLESS:
+            self.peer.send(self.peer.forge.packet(Type.QUIT, ENDLESS) + BEYOND)
         elif how == "abort":
             self.peer.send_abort()
         elif how == "silent":

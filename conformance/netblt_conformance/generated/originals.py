@@ -35,8 +35,12 @@ def opening(kind: Type, peer: ReceiverPeer | SenderPeer) -> bytes:
     return peer.forge.opening(kind, peer.response_values() if ours else peer.opening_values())
 
 
+def wrong_types(peer: ReceiverPeer | SenderPeer) -> tuple[Type, ...]:
+    return _TO_SENDERS if peer.role.sender else _TO_RECEIVERS
+
+
 def wrong_type(which: int, peer: ReceiverPeer | SenderPeer) -> Type:
-    kinds = _TO_SENDERS if peer.role.sender else _TO_RECEIVERS
+    kinds = wrong_types(peer)
     return kinds[which % len(kinds)]
 
 
@@ -56,7 +60,8 @@ def _data(which: int, peer: SenderPeer) -> bytes | None:
     if not wanted:
         return None
     buffer = wanted[which % len(wanted)]
-    packet = which // len(wanted) % peer.packet_count(buffer)
+    count = peer.packet_count(buffer)
+    packet = count - 1 if which >> 9 & 1 else which // len(wanted) % count  # often the LDATA
     junk = bytes(byte ^ _JUNK for byte in peer.data_packet(buffer, packet).data)
     checksum = packets.data_checksum(junk) if peer.terms.data_checksum else 0
     values = {"data": junk, "data_checksum": checksum, "high_seq": acknowledged(peer)}
@@ -84,5 +89,14 @@ def next_message(base: str, which: int, peer: ReceiverPeer) -> Message | None:
         return Message(Kind.OK, number, buffer, terms.burst_size, terms.burst_interval_ms, peer.control_timer_ms)
     if base == "early-ok":
         return Message(Kind.OK, number, gone[-1] + 1, burst_size=1, burst_interval_ms=1, control_timer_ms=500)
+    if base == "early-resend":
+        return Message(Kind.RESEND, number, gone[-1] + 1, packets=(0,))
+    if base == "empty-resend":
+        return Message(Kind.RESEND, number, buffer)
     packet = which // len(gone) % peer.terms.packets_per_buffer
     return Message(Kind.RESEND, number, buffer, packets=(packet,)) if base == "resend" else None
+
+
+def without_sense(peer: ReceiverPeer) -> Message:
+    """A message about a buffer that is far from all others, with the number 0, which no message has."""
+    return Message(Kind.RESEND, 0, (peer.first_buffer + _FAR_BUFFER) % (1 << 32), packets=(0,))

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from netblt_conformance.cases.case import Case, Profile
@@ -13,8 +14,8 @@ from netblt_conformance.common.errors import ImplementationError, NotSupportedEr
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Status
 from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
-from netblt_conformance.generated import afterwards, findings, opening, timing
-from netblt_conformance.generated.moves import QUIT_REASON, Player
+from netblt_conformance.generated import afterwards, findings, opening, peculiar, timing
+from netblt_conformance.generated.moves import BEYOND, QUIT_ENDLESS, QUIT_REASON, Choice, Player
 from netblt_conformance.generated.receiving import DALLIES, ReceivingPlayer
 from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script, values
 from netblt_conformance.generated.sending import SendingPlayer
@@ -32,7 +33,34 @@ _LOOK_US = 20_000
 _MOVES = (4, 60)  # of a generated script
 Next = Callable[[Player], Move | None]
 Fault = tuple[str, Judgement]  # and its requirement
-Seen = Counter[tuple[tuple[int, ...], str]]
+
+
+@dataclass(slots=True)
+class Chosen:
+    """How often moves were chosen."""
+
+    situations: Counter[tuple[tuple[int, ...], str]] = field(default_factory=Counter)  # and the name of the move
+    changes: Counter[tuple[str, tuple[int, ...]]] = field(default_factory=Counter)  # that illegal moves make
+
+    def add(self, situation: tuple[int, ...], move: Move) -> None:
+        self.situations[situation, move.name] += 1
+        self.changes[_change(move)] += 1
+
+    def weights(self, situation: tuple[int, ...], choices: list[Choice]) -> list[float]:
+        """A move that was seldom made in this situation is wanted more."""
+        return [one.weight / (1 + self.situations[situation, one.move.name]) ** 0.5 for one in choices]
+
+    def illegal_weights(self, choices: list[Choice]) -> list[float]:
+        """Together they weigh what the choices state. Among them a change that was seldom made is wanted more: most
+        faults need one value of one field."""
+        rare = [one.weight / (1 + self.changes[_change(one.move)]) for one in choices]
+        share = sum(one.weight for one in choices) / sum(rare) if rare else 0.0
+        return [share * one for one in rare]
+
+
+def _change(move: Move) -> tuple[str, tuple[int, ...]]:
+    """What an illegal move changes, whichever packet it is."""
+    return move.name, move.numbers[1:]
 
 
 @dataclass(slots=True)
@@ -102,7 +130,7 @@ def invent(
     factory: LinkFactory,
     profile: Profile,
     chance: random.Random,
-    seen: Seen,
+    seen: Chosen,
     note: Callable[[Move], None] = _not_noted,
     *,
     illegal: bool = False,
@@ -116,13 +144,14 @@ def invent(
         left -= 1
         if left < 0 or player.left or player.has_left():
             return None
-        choices = list(player.choices(chance))
+        choices, situation = list(player.choices(chance)), player.situation()
+        weights = seen.weights(situation, choices)
         if illegal:
-            choices += player.illegal_choices(chance)
-        state = player.situation()
-        weights = [one.weight / (1 + seen[state, one.move.name]) ** 0.5 for one in choices]
+            wrong = list(player.illegal_choices(chance))
+            choices += wrong
+            weights += seen.illegal_weights(wrong)
         chosen = chance.choices(choices, weights)[0].move
-        seen[state, chosen.name] += 1
+        seen.add(situation, chosen)
         note(chosen)
         return chosen
 
@@ -154,14 +183,21 @@ def _crash(fault: ImplementationError) -> Judgement:
 
 
 def _body(case: Case, script: Script, choose: Next, done: list[Move]) -> None:
-    player = _connect(case, script)
-    if player is None:
-        return
+    try:
+        player = _connect(case, script)
+        if player is not None:
+            _transfer(case, player, choose, done)
+    except UnmetError as unmet:
+        if not peculiar.concluded(case, script, unmet):
+            raise
+
+
+def _transfer(case: Case, player: Player, choose: Next, done: list[Move]) -> None:
     try:
         _play(case, player, choose, done)
         _end(case, player)
-        if not any(one.name.startswith(ILLEGAL_PREFIX) for one in done):
-            timing.judge(player.peer, script.iut)
+        if _is_usual(player.script, done):
+            timing.judge(player.peer, player.script.iut)
             afterwards.judge(case, player)
     except UnmetError:
         if not player.concluded(case):
@@ -177,11 +213,16 @@ def _play(case: Case, player: Player, choose: Next, done: list[Move]) -> None:
         if player.play(move):
             done.append(move)
             case.note(f"move {len(done)}, {move}")
-            if not any(one.name.startswith(ILLEGAL_PREFIX) for one in done):
+            if _is_usual(player.script, done):
                 player.watch()
     if not player.left and case.link.status() in (Status.OPENING, Status.OPEN):
         received = [seen for seen in player.peer.seen if seen.time_us >= began_us]
         case.expect_signs_of_life(received, began_us, player.peer.now_us, player.script.own.death_timer_s)
+
+
+def _is_usual(script: Script, done: list[Move]) -> bool:
+    """Whether the tester has done so far what every conforming peer does."""
+    return not script.is_peculiar and not any(one.name.startswith(ILLEGAL_PREFIX) for one in done)
 
 
 def _connect(case: Case, script: Script) -> Player | None:
@@ -191,8 +232,10 @@ def _connect(case: Case, script: Script) -> Player | None:
         receiver = case.receiver(script.length, **options)
         if script.first_buffer >= 0:
             receiver.first_buffer = script.first_buffer
+        peculiar.connect(receiver, script)
         return ReceivingPlayer(script, receiver) if opening.connect(case, receiver, script) else None
     sender = case.sender(script.length, **options)
+    peculiar.connect(sender, script)
     sender.answer_controls(False)
     sender.withhold_ack(at=0)
     return SendingPlayer(script, sender) if opening.connect(case, sender, script) else None
@@ -214,6 +257,8 @@ def _end_legally(case: Case, player: Player) -> None:
         peer.expect_type(Type.QUITACK)
         peer.expect_failure()
         _repeat_quit(player)
+    elif player.left == QUIT_ENDLESS:
+        _end_endlessly(peer)
     elif player.left == "client-quit-unanswered":
         _await_quit(player)
         peer.listen(2 * peer.terms.iut_death_timer_s * MICROSECONDS_PER_S)
@@ -221,6 +266,7 @@ def _end_legally(case: Case, player: Player) -> None:
         peer.expect_failure()
     elif player.left.startswith("client-quit"):
         _await_quit(player)
+        player.illegal.pester()
         if player.left == "client-quit-crossed":
             peer.send_quit()
             peer.expect_type(Type.QUITACK)
@@ -239,17 +285,28 @@ def _end_legally(case: Case, player: Player) -> None:
         for number in player.lost:
             peer.buffer(number - peer.first_buffer)  # of which perhaps nothing came: it is requested
         assert isinstance(player, ReceivingPlayer)
-        _finish(player, peer)
+        with _alive(case, player):
+            peer.finish(_PATIENCE_US + peer.pace_us, done=player.done_lost < 0)
+        _close(player, peer)
     else:
         assert isinstance(peer, SenderPeer)
-        peer.finish(within_us=_PATIENCE_US + peer.pace_us)
+        with _alive(case, player):
+            peer.finish(within_us=_PATIENCE_US + peer.pace_us)
         case.expect_delivered_by(peer)
 
 
-def _finish(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
-    """The rest of a transfer to the tester. Where the DONE is lost, the implementation closes by itself, and
+@contextlib.contextmanager
+def _alive(case: Case, player: Player) -> Iterator[None]:
+    """What comes inside keeps the tester's death timer from expiring (TIMER-11)."""
+    began_us, first = player.peer.now_us, len(player.peer.seen)
+    yield
+    if came := player.peer.seen[first:]:
+        case.expect_signs_of_life(came, began_us, came[-1].time_us, player.script.own.death_timer_s)
+
+
+def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
+    """The end of a transfer to the tester. Where the DONE is lost, the implementation closes by itself, and
     acknowledges the last OK as often as it comes until then (CLOSE-04, CLOSE-05)."""
-    peer.finish(_PATIENCE_US + peer.pace_us, done=player.done_lost < 0)
     last = [message for message in peer.monitor.session.messages_sent if message.kind is Kind.OK][-1:]
     acked_us = min((s.time_us for s in peer.seen if s.packet.acks and s.packet.high_seq >= last[0].seq), default=0)
     for part in DALLIES[player.done_lost] if player.done_lost >= 0 else ():
@@ -304,6 +361,18 @@ def _repeat_quit(player: Player) -> None:
         peer.send_quit("")
         if not any(seen.packet.type is Type.QUITACK for seen in peer.listen(QUIET_US)):
             findings.tell(peer, findings.LATE_QUITACK, None)
+
+
+def _end_endlessly(peer: ReceiverPeer | SenderPeer) -> None:
+    """A QUIT whose reason has no end ends the transfer or is dropped (AMB-03). What lies beyond the packet is never
+    read (ROBUST-05)."""
+    peer.monitor.disabled.add("QUIT-05")  # an end that drops it goes on with the transfer
+    if all(seen.packet.type is not Type.QUITACK for seen in peer.listen(QUIET_US)):
+        peer.send_quit()
+        peer.expect_type(Type.QUITACK)
+    peer.expect_failure()
+    if BEYOND.decode() in (told := peer.link.reason()):
+        findings.tell(peer, findings.REASON_BEYOND, None, reason=told)
 
 
 def _await_quit(player: Player) -> None:

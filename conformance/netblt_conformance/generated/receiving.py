@@ -141,8 +141,8 @@ class ReceivingPlayer(Player):
         return True
 
     def _may_omit(self, first: int) -> bool:
-        """A sender that acts on an OK beyond a hole (AMB-36) may be done, and leave before the hole is filled."""
-        return all(message.kind is not Kind.OK for message in self._peer.queue[first:])
+        """A sender that acts on the last OK beyond a hole (AMB-36) is done, and leaves before the hole is filled."""
+        return self.may_leave() or all(message.kind is not Kind.OK for message in self._peer.queue[first:])
 
     def _send_known_packet(self) -> None:
         known = self.copies.newest((Type.CONTROL, Type.OPEN, Type.RESPONSE))

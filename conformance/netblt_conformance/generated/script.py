@@ -21,6 +21,9 @@ from netblt_conformance.common.toml_file import Table, Texts
 
 LAYOUT_VERSION = 1
 ILLEGAL_PREFIX = "bad."  # of the names of illegal moves
+# Of an opening: what is peculiar in all packets of the tester (peculiar.py).
+PADDED, STEPS = "padded", "steps"
+PECULIAR = frozenset({PADDED, STEPS})
 # Small, so that a few moves reach every state: packets in a buffer, buffers, bursts.
 _PACKET_BYTES = (16, 48, 64, 64, 17, 50)
 _PACKETS_PER_BUFFER = (1, 1, 1, 2, 2, 3, 3, 4, 4, 6, 6, 12, 20)
@@ -62,10 +65,11 @@ _OPENINGS = {
 # Among illegal moves there are more openings, of packets that no conforming peer sends.
 _ILLEGAL_OPENING_SHARE = 0.4
 _ILLEGAL_OPENINGS = {
-    True: ("foreign", "foreign", "zero", "zero", "loose", "loose", "loose", "damaged", "reserved"),
-    False: ("zero", "zero", "large", "elsewhere", "reserved", "endless"),
+    True: ("foreign", "foreign", "zero", "zero", "loose", "loose", "loose", "damaged", "reserved", PADDED, STEPS),
+    False: ("zero", "zero", "large", "large", "elsewhere", "reserved", "endless", PADDED, STEPS),
 }
-_NUMBERED = ("foreign", "damaged", "zero", "loose", "large", "sum", "endless")
+_NEVER_LEGAL = frozenset({"reserved", "endless"})  # those of them whose packets no conforming peer sends
+_NUMBERED = ("foreign", "damaged", "zero", "loose", "large", "sum", "endless", STEPS)
 _ANNOUNCED_SHARE = 0.25  # of the transfers of which another size is announced
 _STRINGS_SHARE, _STRING_BYTES = 0.5, (1, 3, 4, 7, 8, 11, 12, 40)
 _MAX = {**LARGEST, "burst_interval_ms": 0xFFFF}
@@ -109,7 +113,12 @@ class Script:
     @property
     def has_illegal_moves(self) -> bool:
         """Whether the tester is no conforming peer. Such packets mislead the Wireshark plugin about the connection."""
-        return any(one.name.startswith(ILLEGAL_PREFIX) for one in self.moves)
+        opens_so = any(one.name in _NEVER_LEGAL for one in self.opening)
+        return opens_so or self.is_peculiar or any(one.name.startswith(ILLEGAL_PREFIX) for one in self.moves)
+
+    @property
+    def is_peculiar(self) -> bool:
+        return any(one.name in PECULIAR for one in self.opening)
 
     def with_moves(self, moves: tuple[Move, ...]) -> Script:
         return dataclasses.replace(self, moves=moves)
