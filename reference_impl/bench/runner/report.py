@@ -99,9 +99,19 @@ def as_json(tables: list[Table], argv: list[str]) -> dict[str, Any]:
     }
 
 
+def measuring(argv: list[str]) -> list[str]:
+    """The options that decide what is measured, without those that state where it is written."""
+    kept, skips = [], False
+    for word in argv:
+        if not skips and word not in ("--json", "--update-docs") and not word.startswith("--json="):
+            kept.append(word)
+        skips = word == "--json"
+    return kept
+
+
 def publish(tables: list[Table], argv: list[str], json_file: Path | None, page: Path | None) -> None:
     """Prints the tables, writes each sample to `json_file`, and puts them into `page`. `argv`: of tools/bench."""
-    text = markdown(tables, ["tools/bench", *argv])
+    text = markdown(tables, ["tools/bench", *measuring(argv)])
     print(text)
     if json_file is not None:
         json_file.write_text(json.dumps(as_json(tables, argv), indent=1) + "\n")

@@ -31,6 +31,12 @@ namespaces = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for networ
 
 
 class TestArithmetic:
+    @pytest.mark.parametrize(
+        "where", [["--json", "/tmp/x"], ["--json=/tmp/x"], ["--update-docs"], ["--update-docs", "--json", "--json"]]
+    )
+    def test_a_page_states_what_was_measured_and_not_where_it_was_written(self, where: list[str]) -> None:
+        assert report.measuring(["--limit", "30", *where, "--full"]) == ["--limit", "30", "--full"]
+
     def test_intervals_count_only_for_the_part_that_lies_within(self) -> None:
         # 100 bytes in each of [10.0, 10.1), [10.1, 10.2), [10.2, 10.3)
         counts = [100, 100, 100]
