@@ -105,7 +105,7 @@ def measuring(argv: list[str]) -> list[str]:
     for word in argv:
         if not skips and word not in ("--json", "--update-docs") and not word.startswith("--json="):
             kept.append(word)
-        skips = word == "--json"
+        skips = not skips and word == "--json"
     return kept
 
 
