@@ -65,6 +65,7 @@ class Illegal:
 
     def __init__(self, peer: ReceiverPeer | SenderPeer, copies: Copies) -> None:
         self._peer = peer
+        self._first_seen = len(peer.seen)  # what came before answers the opening
         self.copies = copies
         self._played: list[tuple[int, Demand]] = []  # and when it was made
         self.pesters = False  # packets of wrong types come once more when the implementation's client has quit
@@ -321,7 +322,7 @@ class Illegal:
     def judge_answers(self, case: Case) -> None:
         """Packets of no connection get one answer each at most, and never more than an end of it (DEMUX-03)."""
         answers: dict[Key, list[Seen]] = {}
-        for seen in self._peer.seen:
+        for seen in self._peer.seen[self._first_seen :]:
             key = self._key(seen)
             if key in self._asked and key not in self._opens:
                 answers.setdefault(key, []).append(seen)

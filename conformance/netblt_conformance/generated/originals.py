@@ -84,11 +84,10 @@ def next_message(base: str, which: int, peer: ReceiverPeer) -> Message | None:
     if not gone:
         return None
     buffer = gone[which % len(gone)]
-    if base == "ok":
-        terms = peer.terms
-        return Message(Kind.OK, number, buffer, terms.burst_size, terms.burst_interval_ms, peer.control_timer_ms)
-    if base == "early-ok":
-        return Message(Kind.OK, number, gone[-1] + 1, burst_size=1, burst_interval_ms=1, control_timer_ms=500)
+    if base in ("ok", "early-ok"):
+        # The pair that holds already: whether an OK that confirms nothing may change it is not known.
+        named, terms = gone[-1] + 1 if base == "early-ok" else buffer, peer.terms
+        return Message(Kind.OK, number, named, terms.burst_size, terms.burst_interval_ms, peer.control_timer_ms)
     if base == "early-resend":
         return Message(Kind.RESEND, number, gone[-1] + 1, packets=(0,))
     if base == "empty-resend":
