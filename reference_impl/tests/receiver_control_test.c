@@ -490,6 +490,30 @@ static void AMB_33_a_long_list_is_split_and_the_rest_is_asked_for_when_the_first
     peer_free(&peer);
 }
 
+static void RESEND_01_a_request_that_waits_for_room_names_nothing_that_came_meanwhile(void)
+{
+    struct peer peer;
+    peer_init(&peer, NETBLT_RECEIVER, false);
+    peer.params.packet_size = 100;
+    peer.params.buffer_size = 100 * 250;
+    peer.params.max_buffers = 2;
+    begin(&peer, true);
+    peer_wait(&peer, 3 * SECOND); /* both data timers have expired; the list of buffer 0 fills a CONTROL */
+    CHECK_EQUAL(peer_last_messages(&peer, messages, 128), 1);
+    CHECK_EQUAL(messages[0].buffer, 0);
+    CHECK_EQUAL(messages[0].count, 250);
+    for (unsigned i = 4; i < 104; i++) /* 3 would be an LDATA */
+        peer_data(&peer, 1, i, 2, false);
+    peer_null_ack(&peer, 3);
+    CHECK_EQUAL(peer_last_messages(&peer, messages, 128), 1);
+    CHECK_EQUAL(messages[0].seq, 4);
+    CHECK_EQUAL(messages[0].buffer, 1);
+    CHECK_EQUAL(messages[0].count, 150);
+    CHECK_EQUAL(messages[0].packets[3], 3);
+    CHECK_EQUAL(messages[0].packets[4], 104);
+    peer_free(&peer);
+}
+
 static void AMB_33_a_queue_larger_than_a_packet_is_sent_as_a_prefix_and_nothing_is_lost(void)
 {
     struct peer peer;
@@ -577,6 +601,7 @@ int main(void)
     RUN(RESEND_06_one_open_request_per_buffer);
     RUN(RESEND_04_a_packet_lost_again_is_asked_for_again_with_a_new_number);
     RUN(AMB_33_a_long_list_is_split_and_the_rest_is_asked_for_when_the_first_part_is_acked);
+    RUN(RESEND_01_a_request_that_waits_for_room_names_nothing_that_came_meanwhile);
     RUN(AMB_33_a_queue_larger_than_a_packet_is_sent_as_a_prefix_and_nothing_is_lost);
     RUN(TIMER_09_a_sender_slower_than_negotiated_is_given_time_after_a_while);
     RUN(NULL_ACK_reports_a_slower_pace_and_the_data_timer_heeds_it);

@@ -32,6 +32,7 @@ struct nb_receive_buffer {
     bool packet_since_request; /* a packet arrived while in ACK-WAIT */
     bool resend_incomplete;    /* the last RESEND did not hold all missing packets (AMB-33) */
     uint32_t resend_from;      /* then: the first missing packet of the next one */
+    bool resend_waits;         /* for room in the CONTROL, to ask from resend_from on */
     bool resend_queued;        /* a RESEND was queued at least once */
     unsigned expiries;         /* data timer expiries in a row without any packet between (AMB-35) */
     netblt_time timer_at;      /* NETBLT_TIME_NEVER when it does not run */
@@ -57,6 +58,7 @@ struct nb_receiver {
 
     struct nb_ring buffers; /* of struct nb_receive_buffer, indices first .. */
     uint64_t first;         /* lowest index that was not delivered */
+    size_t resends_waiting; /* requests for which the CONTROL has no room; no GO goes before them */
     size_t outstanding;     /* GO'd and not RECEIVED */
     bool last_known;        /* L was seen */
     uint64_t last_index;

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* With less room than this many entries a RESEND waits for a packet of its own rather than ask for crumbs. */
+/* With less room than this many entries a RESEND waits for a later packet. */
 #define RESEND_WORTHWHILE_ENTRIES 16
 
 void nb_control_queue_init(struct nb_control_queue *queue, size_t limit_bytes, const netblt_allocator *allocator)
@@ -106,8 +106,9 @@ static size_t entries_in(size_t bytes)
 uint16_t nb_control_queue_resend_room(const struct nb_control_queue *queue)
 {
     size_t body = queue->limit_bytes - NETBLT_HEADER_BYTES;
-    size_t left = queue->bytes < body ? entries_in(body - queue->bytes) : 0;
-    size_t entries = left >= RESEND_WORTHWHILE_ENTRIES ? left : entries_in(body);
+    size_t entries = queue->bytes < body ? entries_in(body - queue->bytes) : 0;
+    if (entries < RESEND_WORTHWHILE_ENTRIES && queue->messages.count > 0)
+        return 0;
     return entries > UINT16_MAX ? UINT16_MAX : (uint16_t)entries;
 }
 

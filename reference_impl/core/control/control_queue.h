@@ -53,8 +53,8 @@ bool nb_control_queue_ok(struct nb_control_queue *queue, uint32_t buffer, uint16
 /* The list is copied. count >= 1, at most nb_control_queue_resend_room(). */
 bool nb_control_queue_resend(struct nb_control_queue *queue, uint32_t buffer, const uint16_t *packets, uint16_t count,
                              uint16_t *seq);
-/* Entries that a new RESEND should hold at most: what is left of the packet, or a packet of its own when that is
- * little (AMB-33). */
+/* Entries that a new RESEND may hold: what is left of the packet, or 0 when that is little. A RESEND that waited in the
+ * queue for room would name packets that arrive meanwhile (RESEND-01, AMB-33). */
 uint16_t nb_control_queue_resend_room(const struct nb_control_queue *queue);
 
 bool nb_control_queue_is_empty(const struct nb_control_queue *queue);

@@ -138,7 +138,7 @@ static bool may_go(const netblt_connection *connection)
     const struct nb_receiver *receiver = &connection->receiver;
     bool first = receiver->first + receiver->buffers.count == 0;
     return nb_connection_transfers(connection) && !connection->quit_wanted && !receiver->client_waits &&
-           (first || within_unvalidated(connection)) && !receiver->last_known &&
+           receiver->resends_waiting == 0 && (first || within_unvalidated(connection)) && !receiver->last_known &&
            receiver->outstanding < nb_rate_control_credit(&receiver->rate, receiver->max_outstanding) &&
            nb_rate_control_window_allows(&receiver->rate, receiver->first + receiver->buffers.count) &&
            receiver->buffers.count < receiver->max_slots &&

@@ -112,12 +112,20 @@ static uint16_t list_missing(const struct nb_receiver *receiver, const struct nb
 }
 
 /* Requests what is missing from number `from` on. What does not fit one message is requested when that is acknowledged
- * (AMB-33), so there is one open request per buffer (RESEND-06). */
+ * (AMB-33), so there is one open request per buffer (RESEND-06). Without room it waits until messages are acknowledged.
+ */
 static void request(netblt_connection *connection, size_t i, uint32_t from)
 {
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
     uint16_t room = nb_control_queue_resend_room(&receiver->queue);
+    buffer->resend_waits = room == 0;
+    if (buffer->resend_waits) {
+        receiver->resends_waiting++;
+        buffer->state = NB_ACK_WAIT;
+        buffer->resend_from = from;
+        return;
+    }
     if (room > missing(receiver, buffer))
         room = (uint16_t)missing(receiver, buffer);
     /* Room for one more, because nothing may be missing any more. */
@@ -169,8 +177,27 @@ static void message_acked(netblt_connection *connection, const struct nb_control
     else
         leave_ack_wait(connection, i, message->type == NB_RESEND, now);
     /* what was left to ask for may have arrived meanwhile */
-    if (connection->state == NETBLT_STATE_OPEN && buffer->state == NB_ACK_WAIT && buffer->awaited == message->seq)
+    bool asks = buffer->awaited != message->seq || buffer->resend_waits;
+    if (connection->state == NETBLT_STATE_OPEN && buffer->state == NB_ACK_WAIT && !asks)
         leave_ack_wait(connection, i, true, now);
+}
+
+/* Requests that waited for room, the lowest buffer first. */
+static void request_waiting(netblt_connection *connection, netblt_time now)
+{
+    struct nb_receiver *receiver = &connection->receiver;
+    bool any = receiver->resends_waiting > 0;
+    receiver->resends_waiting = 0;
+    for (size_t i = 0; any && i < receiver->buffers.count && connection->state == NETBLT_STATE_OPEN; i++) {
+        struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
+        if (!buffer->resend_waits || buffer->state != NB_ACK_WAIT)
+            continue;
+        uint16_t before = buffer->awaited;
+        request(connection, i, buffer->resend_from);
+        bool asks = buffer->awaited != before || buffer->resend_waits;
+        if (connection->state == NETBLT_STATE_OPEN && !asks)
+            leave_ack_wait(connection, i, true, now);
+    }
 }
 
 /* Karn, per packet: the message that was the highest of exactly one CONTROL times that one's round trip. */
@@ -210,6 +237,7 @@ void nb_receiver_on_ack(netblt_connection *connection, uint16_t ack, netblt_time
         if (connection->state == NETBLT_STATE_CLOSED)
             return;
     }
+    request_waiting(connection, now);
     if (receiver->queue.sent == 0)
         nb_set_timer(connection, NETBLT_TIMER_CONTROL, NB_NO_BUFFER, &receiver->control_at,
                      NETBLT_TIME_NEVER); /* TIMER-02: all that was sent is acknowledged */
