@@ -28,7 +28,7 @@ from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.mutants.mutants import MutantError
 from netblt_conformance.packets import packets
-from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Type
+from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Kind, Type
 
 if TYPE_CHECKING:
     from selftest.conftest import Command, Outcome
@@ -252,6 +252,33 @@ def test_an_active_end_opens_beside_other_packets_or_not_at_all(factory: SimLink
 def test_a_passive_end_is_asked_for_what_it_refuses(factory: SimLinkFactory, name: str) -> None:
     for known in ("passive-sender", "passive-receiver"):
         opened_as(factory, known, name)
+
+
+def test_a_copy_of_an_opening_is_one_of_the_packet_that_arrived_whole(factory: SimLinkFactory) -> None:
+    """The damaged RESPONSE before it would not keep the connection alive."""
+    role = ROLES_BY_NAME["active-sender"]
+    one = Script(role, 1, 192, TERMS, TERMS, opening=(move("damaged 9"),), moves=(move("opening"), move("trickle")))
+    result = play.replay(one, factory, profile(factory, role))
+    assert (len(result.done), result.faults) == (2, [])
+
+
+def test_no_peer_is_silent_when_a_quit_may_have_to_wait_for_a_buffer(factory: SimLinkFactory) -> None:
+    """It would count as dead before the QUIT is due (QUIT-04)."""
+    role = ROLES_BY_NAME["passive-sender"]
+    for before in ((), (move("go"), move("control"))):
+        one = Script(role, 1, 192, TERMS, TERMS, moves=(*before, move("client-quit-unanswered 0")))
+        result = play.replay(one, factory, profile(factory, role))
+        assert (result.done[-1].name == "client-quit-unanswered", result.faults) == (not before, [])
+
+
+def test_a_damaged_acknowledgement_acknowledges_nothing(factory: SimLinkFactory) -> None:
+    """The GO is repeated, and the tester may still acknowledge it."""
+    role = ROLES_BY_NAME["passive-receiver"]
+    moves = tuple(move(text) for text in (WAIT, "ack-damaged 1", "wait 1200000", "ack 1", "ack-damaged 1"))
+    result = play.replay(Script(role, 1, 192, TERMS, TERMS, moves=moves), factory, profile(factory, role))
+    assert (list(result.done), result.faults) == (list(moves[:-1]), [])
+    said = [one.messages for one in map(packets.read, (f.packet[20:] for f in result.capture.frames if not f.sent))]
+    assert sum(any(message.kind is Kind.GO and message.seq == 1 for message in found) for found in said) > 1
 
 
 def opened_as(factory: SimLinkFactory, known: str, name: str) -> None:

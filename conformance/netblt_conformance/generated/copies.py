@@ -70,7 +70,8 @@ class Copies:
         """Whether it is an OPEN or RESPONSE of the tester for this connection."""
         packet, peer = packets.read(self.payload(frame)), self._peer
         ours = (packet.local_port, packet.foreign_port) == (peer.own_port, peer.iut_port)
-        return ours and packet.type in (Type.OPEN, Type.RESPONSE) and packet.unique_id == peer.unique_id
+        opens = packet.checksum_good and packet.type in (Type.OPEN, Type.RESPONSE)
+        return ours and opens and packet.unique_id == peer.unique_id
 
     def _is_ours(self, frame: int) -> bool:
         return self._peer.link.capture.frames[frame].sent and frame not in self._no_originals

@@ -91,7 +91,7 @@ _RESEND = {
 # is whole, of a type that is wrong for the end or the state; its fields are legal.
 BASES: dict[str, dict[str, Field]] = {
     "copy": _HEADER,
-    "short": _SHORT,  # a copy as well, whose Length is smaller
+    "short": _SHORT,  # a copy as well, or a packet that would have an effect, whose Length is smaller
     "type": {},
     "data": _HEADER | _DATA,
     "null-ack": _HEADER | _NULL_ACK,

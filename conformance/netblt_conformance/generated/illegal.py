@@ -102,7 +102,7 @@ class Illegal:
             return self._other_message(base, which) if open_ else None
         if base == "zero":
             return self._numbered_zero() if open_ else None
-        wire = self._copy(which) if base in ("copy", "short") else originals.original(base, which, self._peer)
+        wire = self._original(base, which)
         if wire is None:
             return None
         try:
@@ -111,7 +111,11 @@ class Illegal:
             return None
         return self._judged(base, which, names, wire, self._summed(changed, names), open_=open_)
 
-    def _copy(self, which: int) -> bytes | None:
+    def _original(self, base: str, which: int) -> bytes | None:
+        if base not in ("copy", "short"):
+            return originals.original(base, which, self._peer)
+        if base == "short" and isinstance(self._peer, SenderPeer) and which >> 9 & 1:
+            return originals.news(which, self._peer)
         recent = self.copies.recent()
         return self.copies.payload(recent[which % len(recent)]) if recent else None
 

@@ -134,7 +134,7 @@ class Player(ABC):
         if self.may_leave():
             if not self.script.role.active:
                 yield Choice(Move("second"), 0.1)
-            inside = self.inside_at(self.peer.now_us + self._settles_us) > 0  # when the quit begins
+            inside = self._is_inside_soon()
             for name in _LEAVES:
                 weight = _LEAVING_INSIDE if inside and name == "client-quit" else _LEAVING
                 yield Choice(Move(name, (chance.choice(_REPEATS),)), weight)
@@ -174,7 +174,7 @@ class Player(ABC):
                 self._leave(name)
             case name, _ if name.startswith(ILLEGAL_PREFIX):
                 return self.illegal.play(move, open_=self.may_leave())
-            case name, numbers if name in _LEAVES and len(numbers) < 2 and self.may_leave():
+            case name, numbers if name in _LEAVES and len(numbers) < 2 and self._may_leave_by(name):
                 self.repeats = min(*numbers, self._repeats_max(name)) if numbers else 0
                 self._leave(name)
             case _:
@@ -245,7 +245,7 @@ class Player(ABC):
         for _ in range(_TRICKLE):
             peer.listen(self._death_us // 4)
             self._send_known_packet()
-        if peer.link.status().failed:
+        if peer.link.status().failed and self.may_leave():
             findings.tell(peer, findings.DIED_IN_TRANSFER, None)
         peer.send_keepalive()
         peer.speak_regularly()
@@ -286,6 +286,18 @@ class Player(ABC):
     @abstractmethod
     def may_leave(self) -> bool:
         """Whether the transfer is not complete on either side, so that an end before its time is a failure."""
+
+    def _may_leave_by(self, how: str) -> bool:
+        """A QUIT that waits for the end of a buffer may find the peer dead that is silent meanwhile."""
+        return self.may_leave() and not (how == "client-quit-unanswered" and self._may_be_inside())
+
+    def _may_be_inside(self) -> bool:
+        """Whether a buffer may be under way when the connection is left now."""
+        return self._is_inside_soon()
+
+    def _is_inside_soon(self) -> bool:
+        """Whether a buffer will be under way when the connection is left now."""
+        return self.inside_at(self.peer.now_us + self._settles_us) > 0
 
     @property
     def _settles_us(self) -> int:

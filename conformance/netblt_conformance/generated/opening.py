@@ -61,6 +61,12 @@ def _announced(script: Script, peer: ReceiverPeer | SenderPeer) -> dict[str, int
     return announced
 
 
+def announces_another(script: Script) -> bool:
+    """Whether the transfer size that a sending tester announces may be another one than that of its data."""
+    other = script.announced not in (-1, 0, script.length)
+    return other or any(one.name == "sum" for one in script.opening)
+
+
 def _summed(peer: ReceiverPeer | SenderPeer, announced: dict[str, int], which: int = 0) -> dict[str, int]:
     """The low half of a field that may have any value takes up what is left to the sum: of the unique ID of an OPEN, of
     the transfer size in a RESPONSE."""

@@ -68,6 +68,13 @@ def _data(which: int, peer: SenderPeer) -> bytes | None:
     return peer.forge.data(peer.data_packet(buffer, packet, **values))
 
 
+def news(which: int, peer: SenderPeer) -> bytes | None:
+    """A packet that would have an effect: data, or the newest acknowledgement."""
+    if which % 2:
+        return _data(which, peer)
+    return peer.forge.null_ack(peer.consecutive, peer.terms.burst_size, peer.terms.burst_interval_ms)
+
+
 def acknowledged(peer: SenderPeer) -> int:
     """What the tester has acknowledged so far: whether the acknowledgement in a useless packet counts is not specified
     (AMB-60)."""

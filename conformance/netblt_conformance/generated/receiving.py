@@ -179,6 +179,10 @@ class ReceivingPlayer(Player):
         [*left] = begun - ended
         return left[0] - self._peer.first_buffer + 1 if len(left) == 1 and not self.lost else 0
 
+    def _may_be_inside(self) -> bool:
+        """Data of a buffer that has its GO may be on the way."""
+        return any(not self._peer.buffer(number).complete for number in self._gone)
+
     def _is_acknowledged(self, number: int, kind: Kind) -> bool:
         sent = self._peer.monitor.session.sent_of(kind, self._peer.first_buffer + number)
         return bool(sent) and sent[0].seq <= self._peer.high_seq

@@ -10,7 +10,7 @@ from netblt_conformance.common.model import MICROSECONDS_PER_S
 from netblt_conformance.generated import copies, findings
 from netblt_conformance.generated.moves import Choice, Player
 from netblt_conformance.generated.script import Move, Script
-from netblt_conformance.packets.packets import Kind, Message, Packet
+from netblt_conformance.packets.packets import Kind, Message, Packet, spoil
 from netblt_conformance.peer import SenderPeer
 
 # An end whose CONTROLs are not acknowledged gives up when its death timer expires (CTRL-10, TIMER-10): the tester
@@ -165,6 +165,7 @@ class SendingPlayer(Player):
             yield Choice(Move("ack", (peer.consecutive,)), 5)
             yield Choice(Move("ack", (chance.randint(self._known, peer.consecutive),)), 1)
             yield Choice(Move("carry", (peer.consecutive,)), 2)
+            yield Choice(Move("ack-damaged", (peer.consecutive,)), 0.4)
         if peer.consecutive:
             yield Choice(Move("ack", (chance.randint(0, self._known),)), 0.4)
         yield from self._common(chance)
@@ -187,6 +188,10 @@ class SendingPlayer(Player):
             case "ack", (number,) if 0 <= number <= peer.consecutive:
                 self._carry(number)
                 peer.null_ack(number)  # an older one comes late
+            case "ack-damaged", (number,) if self._known < number <= peer.consecutive:
+                terms = peer.terms
+                wire = peer.forge.null_ack(number, terms.burst_size, terms.burst_interval_ms)
+                self.copies.send_foreign(spoil(wire), peer.address)  # it acknowledges nothing (CKSUM-06)
             case "carry", (number,) if self._known < number <= peer.consecutive:
                 self._carry(number)
             case _:
