@@ -34,7 +34,7 @@ from netblt_conformance.sweep.one import (
     run,
     unfinished,
 )
-from netblt_conformance.sweep.stepped_pair import Limits, SteppedPair
+from netblt_conformance.sweep.stepped_pair import A, Limits, SteppedPair
 from netblt_conformance.sweep.transfers import TRANSFERS, Transfer
 from netblt_conformance.trace.build import IMPLEMENTATION
 
@@ -132,7 +132,7 @@ class SteppedSweep:
         except HarnessError as error:
             return Judgement(Verdict.ERROR, str(error), cause=Cause.SUITE), True
         finally:
-            pair.record_at_a(writer, interface)
+            pair.record_at(A, writer, interface)
             endpoint.close()
             reference.close()
 

@@ -148,10 +148,10 @@ class SteppedPair:
                 packet_id=sighting.packet_id,
             )
 
-    def record_at_a(self, writer: PcapngWriter, interface: int) -> None:
-        """As the end at side A saw it."""
+    def record_at(self, side: int, writer: PcapngWriter, interface: int) -> None:
+        """As the end at this side saw it."""
         for sighting, octets in self._wrapped():
-            if sighting.side == A:
+            if sighting.side == side:
                 way = CaptureDirection.OUTBOUND if sighting.enters else CaptureDirection.INBOUND
                 writer.packet(interface, sighting.time_us * NANOSECONDS_PER_US, octets, direction=way)
 
