@@ -10,15 +10,19 @@
 
 /* Of one end. */
 struct waiter {
-    bool silence_told; /* reported that it has emitted nothing for longer than the peer waits */
-    bool sparse_told;  /* reported that it is silent too often for too long */
-    bool quit_told;    /* reported that its QUIT is not repeated */
-    uint8_t sparse;    /* silences in a row that leave no room for losses */
+    bool silence_told;   /* reported that it has emitted nothing for longer than the peer waits */
+    bool sparse_told;    /* reported that it is silent too often for too long */
+    bool quit_told;      /* reported that its QUIT is not repeated */
+    bool may_be_gone;    /* received nothing for its own death timer (TIMER-10): from then on it owes nothing */
+    bool counted;        /* its peer takes some packet of it for sound, */
+    double counted_when; /* the newest of them, s */
+    uint8_t sparse;      /* silences in a row that leave no room for losses */
 };
 
 struct absence {
     struct waiter waiter[2];
-    uint32_t unrepeated; /* reported that the CONTROL with the newest messages, in this frame, is not repeated */
+    uint32_t unrepeated; /* reported that the CONTROL with the newest messages, in this frame, is not repeated, */
+    uint32_t never;      /* and the same for so long that no control timer can be running */
 };
 
 static size_t place;
@@ -38,10 +42,8 @@ static struct waiter *waiter_of(const struct nb_event *event, int end)
     return &absence_of(event)->waiter[end];
 }
 
-/* After the last OK, or when an end has left, neither end waits. */
-static bool goes_on(const struct nb_stream *stream)
+bool nb_goes_on(const struct nb_stream *stream)
 {
-
     return stream->response_seen && !stream->closed && stream->end[0].quits == 0 && stream->end[1].quits == 0 &&
            !(stream->last.known && stream->last.ok_seq != 0 && stream->final_ok.acked);
 }
@@ -52,24 +54,31 @@ static void judge_repetition(const struct nb_event *event)
     enum { TIMES_PUBLISHED = 10, ROUND_TRIPS = 10 };
     const double shortest_s = 3;
     const double without_timer_s = 10;
+    const double longest_s = 20; /* of any control timer, as in the suite's oracles */
     const struct nb_stream *stream = event->stream;
     const struct nb_queue *queue = &stream->queue;
     struct absence *absence = absence_of(event);
+    const bool never = event->now - queue->when > longest_s;
+    uint32_t *reported = never ? &absence->never : &absence->unrepeated;
     const struct nb_charge charge = {.rule = NB_RULE_TIMER_CONTROL,
                                      .offender = 1 - stream->sender,
                                      .offending_frame = queue->frame,
-                                     .unseen = true,
+                                     .unseen = never,
                                      .excuse = "its repetitions, or the acknowledgement, may have escaped the capture"};
 
-    if (queue->frame == 0 || absence->unrepeated == queue->fresh_frame || stream->newest <= stream->acked ||
+    if (queue->frame == 0 || *reported == queue->fresh_frame || stream->newest <= stream->acked ||
+        waiter_of(event, 1 - stream->sender)->may_be_gone ||
         (event->packet->type == NB_CONTROL && event->end != stream->sender)) {
         return;
     }
     double limit_s =
         queue->published == 0 ? without_timer_s : MAX(queue->published * TIMES_PUBLISHED / 1000.0, shortest_s);
     limit_s = MAX(limit_s, ROUND_TRIPS * nb_round_trip_s(&stream->reaction));
+    if (never && absence->unrepeated == queue->fresh_frame && !nb_sees_all_of(stream, charge.offender)) {
+        return; /* nothing new */
+    }
     if (event->now - queue->when > limit_s) {
-        absence->unrepeated = queue->fresh_frame;
+        *reported = queue->fresh_frame;
         nb_blame(event, &charge, "message %u is not acknowledged, and its CONTROL was not repeated for %.1f s",
                  (uint16_t)stream->newest, event->now - queue->when);
     }
@@ -103,6 +112,7 @@ static void judge_gap(const struct nb_event *event, double last_when)
     const double gap = event->now - last_when;
     const struct nb_charge charge = {.rule = NB_RULE_TIMER_KEEPALIVE,
                                      .offender = event->end,
+                                     .unseen = gap > death_timer,
                                      .excuse = "packets may have been lost before the capture"};
 
     if (death_timer == 0 || last_when < 0) {
@@ -111,7 +121,7 @@ static void judge_gap(const struct nb_event *event, double last_when)
     const bool sparse = gap > death_timer * most;
     waiter->sparse = sparse ? (uint8_t)MIN(waiter->sparse + 1, IN_A_ROW) : 0;
     if (gap > death_timer) {
-        if (!waiter->silence_told) {
+        if (!waiter->silence_told || nb_sees_all_of(event->stream, event->end)) {
             nb_blame(event, &charge, "silent for %.1f s, the peer's death timer is %u s", gap, death_timer);
         }
     } else if (sparse && !waiter->sparse_told &&
@@ -123,6 +133,22 @@ static void judge_gap(const struct nb_event *event, double last_when)
         nb_keep(event, NB_RULE_TIMER_KEEPALIVE);
     }
     waiter->silence_told = false;
+}
+
+/* TIMER-10: the peer, which received nothing in the meantime, may have given up. It may take a checksum over the data
+ * for a wrong one (AMB-04). */
+static void note_death(const struct nb_event *event)
+{
+    const unsigned death_timer = nb_terms_by(event->stream, 1 - event->end)->death_timer; /* s */
+    struct waiter *waiter = waiter_of(event, event->end);
+
+    if (death_timer > 0 && waiter->counted && event->now - waiter->counted_when > death_timer) {
+        waiter_of(event, 1 - event->end)->may_be_gone = true;
+    }
+    if (event->packet->header_checksum != NB_COVERS_DATA) {
+        waiter->counted = true;
+        waiter->counted_when = event->now;
+    }
 }
 
 /* TIMER-10 */
@@ -168,11 +194,12 @@ void nb_absence_packet(const struct nb_event *event, const double previous[2])
 {
     const struct nb_stream *stream = event->stream;
 
+    note_death(event);
     if (stream->end[0].quits + stream->end[1].quits > 0) {
         judge_quit(event, 0);
         judge_quit(event, 1);
     }
-    if (!goes_on(stream)) {
+    if (!nb_goes_on(stream)) {
         return;
     }
     judge_gap(event, previous[event->end]);

@@ -161,8 +161,18 @@ static bool is_late(const struct nb_queue *queue, double since, double round_tri
     return since > TIMES_AT_MOST * (queue->published / 1000.0 + round_trip_s) + slack_s;
 }
 
+/* TIMER-03: so late that no timer was armed for what was published, as in the suite's oracles. */
+static bool is_no_timer(const struct nb_queue *queue, double since)
+{
+    enum { TIMES = 10 };
+    const double shortest_s = 5;
+
+    return since > MAX(shortest_s, TIMES * queue->published / 1000.0);
+}
+
 /* TIMER-01, TIMER-03, CTRL-10: a CONTROL without anything new. Only the first repetition is compared with the
- * published timer, later ones may be slower. A path that reorders may hold a CONTROL up for some round trips. */
+ * published timer: later ones may be slower, also with new messages after those that were repeated. A path that
+ * reorders may hold a CONTROL up for some round trips. */
 static void judge_repetition(const struct nb_event *event, const struct nb_control *control)
 {
     enum { HELD_UP_ROUND_TRIPS = 2 };
@@ -172,7 +182,9 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
     const double since = event->now - queue->when;
 
     if (control->fresh > 0) {
-        controls->repeats = 0;
+        if (control->newest_before <= event->stream->acked) {
+            controls->repeats = 0;
+        }
         queue->fresh_when = event->now;
         queue->fresh_frame = event->frame;
     } else if (control->highest > event->stream->acked && event->emitted.arrival != NB_LATE) {
@@ -194,7 +206,7 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
                 const struct nb_charge late = {.rule = NB_RULE_TIMER_PUBLISHED,
                                                .offender = event->end,
                                                .request_frame = queue->frame,
-                                               .unseen = true,
+                                               .unseen = is_no_timer(queue, since),
                                                .excuse = "repetitions may have been lost before the capture"};
                 nb_blame(event, &late, "CONTROL is repeated after %.0f ms, the published timer is %u ms",
                          since * 1000.0, queue->published);
