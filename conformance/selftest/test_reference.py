@@ -252,6 +252,17 @@ def test_where_packets_may_be_missing_what_needs_them_is_not_judged(tmp_path: Pa
     assert any("may be missing" in limit for limit in followed.limits)
 
 
+@pytest.mark.parametrize(("packets", "named"), [(3, False), (4, True)])
+def test_data_that_do_not_acknowledge_their_own_go_are_outside(tmp_path: Path, packets: int, named: bool) -> None:
+    """Three may have been made before the acknowledgement was."""
+    values = opening(RECEIVES, buffer_size=1280)
+    begun = [theirs(TESTER.opening(Type.OPEN, values)), ours(IUT.opening(Type.RESPONSE, values))]
+    sent = [ours(IUT.data(dataclasses.replace(data(0, ack=0), packet=number))) for number in range(packets)]
+    capture = written(tmp_path, [*begun, theirs(TESTER.control([go(1, 0)])), *sent])
+    outside = first_outside(capture, IUT_ADDRESS, virtual=True)
+    assert (outside is not None and outside.requirement == "CTRL-06") is named
+
+
 @pytest.mark.parametrize(("position", "named"), [("sender", False), ("receiver", True)])
 def test_data_that_pass_the_sender_before_their_go_may_reach_the_receiver_after_it(
     tmp_path: Path, position: str, named: bool

@@ -27,6 +27,57 @@ def keepalives_only() -> Exchange:
     return talk
 
 
+def one_by_one() -> Exchange:
+    talk = Talk("The sender acknowledges the first of two messages of a CONTROL, and seconds later still no more.")
+    talk.capture_position = "sender"
+    talk.opens()
+    talk.responds()
+    told = talk.grants(2)
+    talk.says(*told)
+    talk.answers(1)
+    for _ in range(4):
+        talk.wait(1000)
+        talk.says(told[1])
+    frame = talk.answers(1)
+    talk.breaks("CTRL-12", frame, SENDER)
+    talk.may_look_like("CTRL-10", frame, SENDER)
+    for _ in range(12):
+        talk.puts(RECEIVER, "KEEPALIVE")
+    return talk
+
+
+def quiet_minute(talk: Talk, requirement: str) -> Exchange:
+    """KEEPALIVEs only, and no RESEND by the receiver."""
+    for number in range(15):
+        talk.wait(4000)
+        talk.puts(SENDER, "KEEPALIVE")
+        frame = talk.puts(RECEIVER, "KEEPALIVE")
+        if number == 0:
+            talk.looks_like(requirement, frame, RECEIVER)
+    return talk
+
+
+def never_requested() -> Exchange:
+    talk = Talk("A packet is lost, and the receiver does not request it.")
+    talk.start()
+    talk.run(0, 3)
+    talk.answers()
+    talk.sends_buffer(3, skip=[1])
+    return quiet_minute(talk, "TIMER-07")
+
+
+def requested_once() -> Exchange:
+    talk = Talk("A packet is lost twice, and the receiver requests it once.")
+    talk.start()
+    talk.run(0, 3)
+    talk.answers()
+    talk.sends_buffer(3, skip=[1])
+    talk.wait(300)
+    talk.says(talk.missing(3, [1]))
+    talk.answers()
+    return quiet_minute(talk, "RESEND-04")
+
+
 def never_repeated() -> Exchange:
     talk = half_way("A CONTROL is not acknowledged and not repeated; KEEPALIVEs go both ways.", death_timer_s=8)
     told = talk.seq
@@ -196,6 +247,9 @@ def constant_id() -> Exchange:
 
 SCRIPTS: dict[str, Callable[[], Exchange]] = {
     "ctrl10-keepalives-only": keepalives_only,
+    "ctrl12-one-by-one": one_by_one,
+    "timer07-never-requested": never_requested,
+    "resend04-requested-once": requested_once,
     "timer01-never-repeated": never_repeated,
     "timer03-repeated-late": repeated_late,
     "timer11-too-rare": keepalives_too_rare,

@@ -41,7 +41,7 @@ def own_go_never_acknowledged() -> Exchange:
     talk = Talk("Data acknowledge nothing at all, not even the GO that they answer.", buffers=8)
     talk.start()
     frames = talk.sends_buffer(0, high_seq=0)
-    talk.looks_like("CTRL-06", frames[0], SENDER)
+    talk.breaks("CTRL-06", frames[-1], SENDER)
     talk.sends_buffer(1, high_seq=0)
     return talk
 

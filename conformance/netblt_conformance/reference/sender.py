@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from netblt_conformance.reference.knowledge import Known, buffer_after, seq_after
+from netblt_conformance.reference.knowledge import SEQ_MASK, Known, buffer_after, seq_after
 from netblt_conformance.reference.outcome import OutsideError
 from netblt_conformance.reference.terms import Terms
 from netblt_conformance.simlib import guided
@@ -20,6 +20,7 @@ _FLAG_LAST = 0x1
 _PADDING_MOST = 3
 _SEQ_JUDGED = 65_000
 _US_PER_MS = 1000
+_MADE_BEFORE = 4  # packets of a buffer that may have been made before the acknowledgement of its GO, and one more
 _LEVEL_SLACK = 0.01  # of a packet, for arithmetic
 
 
@@ -54,6 +55,7 @@ class _Buffer:
     last_packet: int | None = None  # that of its LDATA
     passed: bool = False  # the LDATA was sent without a request: the first transmission is over
     last_flag: bool | None = None
+    acknowledges: int | None = None  # the highest acknowledgement in first copies
 
 
 class SenderEnd:
@@ -163,9 +165,24 @@ class SenderEnd:
             self._first_copy(read, packet, buffer)
             data = read.raw[_DATA_BEGIN : read.length]
             buffer.copies[packet] = _Copy(read.type, read.flags, data, cut, newest_at=self._at)
+            self._check_own_go(read, buffer)
         else:
             self._repetition(read, packet, buffer, before)
         self._remember(read, packet, buffer)
+
+    def _check_own_go(self, read: Read, buffer: _Buffer) -> None:
+        """CTRL-06: who sends data of a buffer has its GO, and acknowledges it where nothing below is missing. The first
+        packets may have been made before the acknowledgement was."""
+        newest = buffer.acknowledges
+        if newest is None or seq_after(read.high_seq, newest):
+            newest = buffer.acknowledges = read.high_seq
+        if not self._known.peer_complete or self._contradicted or len(buffer.copies) != _MADE_BEFORE:
+            return
+        if buffer.go == (newest + 1) & SEQ_MASK:
+            number = read.buffer
+            raise OutsideError(
+                "CTRL-06", f"data that acknowledge #{buffer.go}, the GO of buffer {number}", f"#{newest}"
+            )
 
     def _check_rate(self, now_us: int) -> None:
         """RATE-01 to RATE-03: wherever its intervals begin, a span of time covers one interval in addition to those

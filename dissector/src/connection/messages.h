@@ -27,6 +27,7 @@ struct nb_message_life {
     uint16_t burst_size;     /* OK: the largest offered in any copy */
     uint16_t burst_interval; /* OK: the shortest offered in any copy, ms */
     uint16_t timer;          /* OK: as published in the first copy, ms */
+    uint16_t company;        /* in every CONTROL with it at least so many consecutive messages follow it */
 };
 
 struct nb_messages {

@@ -214,6 +214,22 @@ bool nb_begins_with_message_1(const struct nb_packet *packet)
     return nb_next_message(packet, &offset, &message) == NB_MESSAGE && message.seq == 1;
 }
 
+/* Which messages came together: a sender that has one of them has those that follow it. */
+static void note_company(const struct nb_event *event)
+{
+    uint16_t following = 0;
+
+    for (unsigned i = event->heard_count; i-- > 0;) {
+        const struct nb_heard *one = &event->heard[i];
+        const bool next_follows = i + 1 < event->heard_count && event->heard[i + 1].seq == one->seq + 1;
+
+        following = next_follows && following < UINT16_MAX ? following + 1 : 0;
+        if (one->life != NULL) {
+            one->life->company = one->life->sent == 1 ? following : MIN(following, one->life->company);
+        }
+    }
+}
+
 void nb_take_control(struct nb_event *event)
 {
     static GArray *heard; /* of the newest CONTROL: a large one holds thousands of messages */
@@ -242,6 +258,7 @@ void nb_take_control(struct nb_event *event)
     }
     event->heard = (const struct nb_heard *)(void *)heard->data;
     event->heard_count = heard->len;
+    note_company(event);
     event->record->epoch = epoch_of(stream->newest);
     if (known > 0 && fresh == 0) {
         event->record->facts |= NB_RETRANSMISSION;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* High-seq, the cumulative acknowledgement in every packet of the sender (RFC 998 5.2.1): CTRL-06, CTRL-07, CTRL-10,
- * CKSUM-06, and what NULL-ACK states of the pace: CTRL-11, NEG-09. */
+ * CTRL-12, CKSUM-06, and what NULL-ACK states of the pace: CTRL-11, NEG-09. */
 #include "rules/acks.h"
 
 #include "rules/duty.h"
 #include "rules/judge.h"
 #include "rules/requests.h"
 #include "rules/wire.h"
+#include "wireshark/memory.h"
 
 /* CTRL-06: reported that high-seq fell */
 struct fallen {
@@ -14,11 +15,21 @@ struct fallen {
     uint32_t from; /* and the frame of that packet; 0: none */
 };
 
-static size_t place;
+/* CTRL-12: the CONTROL that proves to have arrived because its message `ack` is acknowledged. */
+struct arrived {
+    int64_t ack;
+    int64_t up_to; /* its messages that follow without a hole; 0: none */
+    double when;   /* the packet that acknowledged `ack`, s */
+    struct nb_mark mark;
+    uint32_t control_frame;
+};
+
+static size_t place, place_of_arrived;
 
 void nb_acks_register(void)
 {
     place = nb_stream_reserve(sizeof(struct fallen));
+    place_of_arrived = nb_stream_reserve(sizeof(struct arrived));
 }
 
 /* CTRL-06: never less than in a packet emitted before. Whatever the capture missed, these two contradict each other.
@@ -94,10 +105,65 @@ static void take_acknowledged(const struct nb_event *event)
     }
 }
 
+/* A GO beyond the last buffer has no data, and its acknowledgement is CTRL-15. */
+static bool is_surplus(const struct nb_stream *stream, int64_t seq)
+{
+    const struct nb_message_life *told = nb_message_find_any(&stream->messages, seq);
+
+    return told != NULL && told->type == NB_GO && stream->last.known &&
+           (int32_t)(told->buffer - stream->last.buffer) > 0;
+}
+
+/* CTRL-12: every CONTROL with a message that was acknowledged holds those after it, too, so they arrived with it. Long
+ * after that they are acknowledged (AMB-34). */
+static void judge_whole_control(const struct nb_event *event, struct arrived *arrived)
+{
+    const struct nb_stream *stream = event->stream;
+    const double patience_s = MAX(NB_ACK_PATIENCE_S, 2 * stream->agreed.interval / 1000.0);
+    struct nb_charge charge = {.rule = NB_RULE_CTRL_ALL,
+                               .offender = event->end,
+                               .request_frame = arrived->control_frame,
+                               .evidence_frame = arrived->mark.frame};
+
+    if (arrived->up_to <= event->ack.now || event->now - arrived->when <= patience_s ||
+        !nb_proven_after(event, &arrived->mark) || is_surplus(stream, event->ack.now + 1)) {
+        return;
+    }
+    const char *text = nb_file_printf(
+        "acknowledges %u, %.1f s after message %u was acknowledged, which came with all up to %u",
+        (uint16_t)event->ack.now, event->now - arrived->when, (uint16_t)arrived->ack, (uint16_t)arrived->up_to);
+    arrived->up_to = 0; /* reported */
+    if (event->at_sender || nb_sees_all_of(stream, event->end)) {
+        charge.unseen = true;
+        charge.excuse = "a CONTROL with fewer messages may have escaped the capture";
+        nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "%s", text);
+    } else {
+        charge.excuse = "the packet may have been held up on its way";
+        nb_blame(event, &charge, "%s", text);
+    }
+}
+
+static void take_arrived(const struct nb_event *event)
+{
+    struct arrived *arrived = (struct arrived *)nb_stream_reserved(event->stream, place_of_arrived);
+
+    judge_whole_control(event, arrived);
+    if (event->ack.now <= event->ack.before || arrived->up_to > event->ack.now) {
+        return;
+    }
+    const struct nb_message_life *told = nb_message_find(&event->stream->messages, event->ack.now);
+    *arrived = (struct arrived){.ack = event->ack.now, .when = event->now, .mark = nb_mark_of(event)};
+    if (told != NULL && told->company > 0) {
+        arrived->up_to = event->ack.now + told->company;
+        arrived->control_frame = nb_message_frame(told);
+    }
+}
+
 void nb_acks_packet(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
 
+    take_arrived(event);
     if (event->ack.now < event->ack.before) {
         judge_decrease(event);
     } else if (event->ack.now > event->ack.before) {

@@ -15,6 +15,7 @@
 #include "rules/messages.h"
 #include "rules/opening.h"
 #include "rules/order.h"
+#include "rules/progress.h"
 #include "rules/rate.h"
 #include "rules/redundancy.h"
 #include "rules/robust.h"
@@ -36,6 +37,7 @@ void nb_register_analysis(void)
     nb_data_register();
     nb_rate_register();
     nb_absence_register();
+    nb_progress_register();
     nb_close_register();
     nb_redundancy_register();
     nb_robust_register();
@@ -257,6 +259,7 @@ static void apply_rules(struct nb_event *event)
     nb_robust_packet(event);
     nb_wire_packet(event);
     nb_absence_packet(event, previous);
+    nb_progress_packet(event);
     nb_close_packet(event);
     switch (event->packet->type) {
     case NB_OPEN:

@@ -12,11 +12,15 @@ struct closer {
     bool fell_silent;    /* reported that it goes on after the peer's ABORT */
     bool goes_on_told;   /* reported that it emits something after its ABORT */
     unsigned unanswered; /* QUITs in a row */
+    bool waits;          /* no QUITACK was captured since its newest QUIT */
+    unsigned answered;   /* QUITs in a row that came although there was one since the QUIT before */
 };
 
 struct closing {
     struct closer closer[2];
     uint32_t done_packets; /* sound packets of the sender up to the newest DONE */
+    double done_when;      /* the first DONE, s */
+    unsigned after_done;   /* KEEPALIVEs of the sender long after that */
 };
 
 static size_t place;
@@ -125,6 +129,7 @@ static void take_done(const struct nb_event *event)
         return;
     }
     judge_done(event);
+    closing_of(event)->done_when = event->now;
     closing_of(event)->done_packets = stream->end[1 - event->end].packets;
     queue->done = nb_mark_of(event);
     nb_keep(event, NB_RULE_CLOSE_DONE);
@@ -164,6 +169,29 @@ void nb_close_repeated(const struct nb_event *event)
         charge.rule = NB_RULE_CLOSE_DALLY;
     }
     nb_blame(event, &charge, "the final OK is repeated, no answer was captured");
+}
+
+/* CLOSE-06: a sender whose last OK has come needs no more than its dally, with or without the DONE. */
+static void judge_after_done(const struct nb_event *event)
+{
+    enum { KEEPALIVES = 3, TIMES_PUBLISHED = 10 };
+    const double shortest_s = 10;
+    const struct nb_stream *stream = event->stream;
+    struct closing *closing = closing_of(event);
+    const struct nb_charge charge = {.rule = NB_RULE_CLOSE_DONE,
+                                     .offender = event->end,
+                                     .request_frame = stream->queue.done.frame,
+                                     .excuse =
+                                         "the DONE may have been lost, and how long a sender waits is its choice"};
+
+    if (event->end != stream->sender || stream->queue.done.frame == 0 || !stream->final_ok.acked ||
+        event->now - closing->done_when <= MAX(stream->final_ok.timer * TIMES_PUBLISHED / 1000.0, shortest_s)) {
+        return;
+    }
+    if (++closing->after_done == KEEPALIVES) {
+        nb_blame(event, &charge, "KEEPALIVE %.1f s after the DONE, of a sender whose buffers all have their OK",
+                 event->now - closing->done_when);
+    }
 }
 
 static bool is_transfer(uint8_t type)
@@ -274,6 +302,25 @@ static void judge_quit_again(const struct nb_event *event)
     }
 }
 
+/* QUIT-02: QUITACK ends the repetition. One QUITACK may be lost beyond the capture point, hardly several. */
+static void judge_quit_answered(const struct nb_event *event, struct closer *closer)
+{
+    enum { ANSWERED = 3 };
+    const struct nb_end *side = &event->stream->end[event->end];
+    const struct nb_charge charge = {.rule = NB_RULE_QUIT_REPEATED,
+                                     .offender = event->end,
+                                     .request_frame = side->quit_asked.frame,
+                                     .excuse = "the QUITACKs may have been lost beyond the capture point"};
+
+    if (event->emitted.arrival == NB_LATE) {
+        return;
+    }
+    closer->answered = closer->waits ? 0 : closer->answered + 1;
+    if (closer->answered == ANSWERED) {
+        nb_blame(event, &charge, "QUIT is repeated, though a QUITACK for each of the %d before was captured", ANSWERED);
+    }
+}
+
 static void take_quit(const struct nb_event *event)
 {
     enum { UNANSWERED = 3 };
@@ -297,11 +344,13 @@ static void take_quit(const struct nb_event *event)
         }
     } else {
         judge_quit_again(event);
+        judge_quit_answered(event, closer);
         if (++closer->unanswered == UNANSWERED) {
             nb_blame(event, &charge, "QUIT is repeated, no answer was captured");
         }
     }
     side->quit_when = event->now;
+    closer->waits = true;
     if (closer->quit.frame == 0) {
         closer->quit = nb_mark_of(event);
     }
@@ -322,6 +371,7 @@ static void take_quitack(const struct nb_event *event)
         .excuse = nb_is_unbroken(event->stream, 1 - event->end) ? NULL : "a QUIT may have escaped the capture"};
 
     closer_of(event, 1 - event->end)->unanswered = 0;
+    closer_of(event, 1 - event->end)->waits = false;
     if (peer->quits == 0 && peer->abort.frame != 0) {
         nb_blame(event, &charge, "QUITACK answers the ABORT in frame %u", peer->abort.frame);
     } else if (peer->quits > 0) {
@@ -369,6 +419,9 @@ void nb_close_packet(const struct nb_event *event)
         break;
     case NB_ABORT:
         take_abort(event);
+        break;
+    case NB_KEEPALIVE:
+        judge_after_done(event);
         break;
     default:
         break;

@@ -441,14 +441,16 @@ static int clipped_length(const struct view *view)
 }
 
 /* CTRL-06: who sends data of a buffer has got its GO, and must acknowledge it when nothing below is missing. The first
- * packets may have been made before the acknowledgement was. */
+ * packets may have been made before the acknowledgement was. Data that were captured before their GO may have been sent
+ * without it, which is reported as such (DATA-01). */
 static void judge_own_go(const struct view *view)
 {
     const struct nb_buffer *buffer = view->buffer;
-    const struct nb_charge charge = {.rule = NB_RULE_CTRL_ACK,
-                                     .offender = view->event->end,
-                                     .request_frame = nb_frame_of(buffer->life->go),
-                                     .excuse = "it may not have received the GO (DATA-01)"};
+    const struct nb_charge charge = {
+        .rule = NB_RULE_CTRL_ACK,
+        .offender = view->event->end,
+        .request_frame = nb_frame_of(buffer->life->go),
+        .excuse = buffer->life->go < buffer->life->first_data ? NULL : "it may not have received the GO (DATA-01)"};
 
     if (buffer->distinct == NB_PACKETS_TO_PROVE && buffer->go_seq > 0 && buffer->told_ack + 1 == buffer->go_seq &&
         !told_once(view->event)->own_go) {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CTRL-10 (RFC 998 5.2.1): a CONTROL is not acknowledged although its end is sending. AMB-34 gives the sender 1 s or
- * two burst intervals; the path may be slow, too. */
+/* CTRL-10 (RFC 998 5.2.1): a CONTROL is not acknowledged although its end is sending. */
 #include "rules/duty.h"
 
 #include "rules/judge.h"
-
-#define PATIENCE_S 3.0
 
 static size_t place;
 
@@ -34,7 +31,7 @@ void nb_duty_acknowledged(const struct nb_event *event, int64_t ack)
         nb_keep(event, NB_RULE_CTRL_ACK_DUTY);
         *settled_of(event) = queue->fresh_frame; /* there is nothing to wait for */
     } else if (*settled_of(event) != queue->fresh_frame && stream->newest > 0 && queue->frame != 0 &&
-               event->now - queue->fresh_when > PATIENCE_S &&
+               event->now - queue->fresh_when > NB_ACK_PATIENCE_S &&
                nb_message_find(&stream->messages, ack + 1) != NULL) { /* a hole is not acknowledged (CTRL-07) */
         *settled_of(event) = queue->fresh_frame;
         nb_blame(event, &charge, "acknowledges %u, message %u arrived %.1f s ago", (uint16_t)ack,
@@ -54,7 +51,8 @@ void nb_duty_keepalive(const struct nb_event *event)
 
     if (event->packet->type != NB_KEEPALIVE || event->end != stream->sender || queue->frame == 0 ||
         *settled_of(event) == queue->fresh_frame || stream->newest <= stream->acked ||
-        event->now - queue->fresh_when <= PATIENCE_S || nb_message_find(&stream->messages, stream->acked + 1) == NULL) {
+        event->now - queue->fresh_when <= NB_ACK_PATIENCE_S ||
+        nb_message_find(&stream->messages, stream->acked + 1) == NULL) {
         return;
     }
     *settled_of(event) = queue->fresh_frame;

@@ -5,6 +5,9 @@
 
 #include "connection/event.h"
 
+/* AMB-34 gives the sender a second, or two burst intervals; the path may be slow, too. */
+#define NB_ACK_PATIENCE_S 3.0
+
 void nb_duty_register(void);
 
 /* A packet of the sender that acknowledges messages up to `ack`. */

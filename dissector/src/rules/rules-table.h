@@ -74,7 +74,7 @@
     X(CTRL_DUPLICATE, "CTRL-09", "ctrl_duplicate", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "A repeated message is not acted upon again") \
     X(CTRL_ACK_DUTY, "CTRL-10", "ctrl_ack_duty", SUSPECTED, NB_IN(RFC998), "Every CONTROL is acknowledged soon") \
     X(CTRL_NULL_ACK, "CTRL-11", "ctrl_null_ack", SUSPECTED, NB_IN(RFC998), "NULL-ACK holds the burst parameters in force") \
-    X(CTRL_ALL, "CTRL-12", "ctrl_all", OBSERVED, NB_IN(RFC998) | NB_IN(ETFTP), "All messages of a CONTROL are processed") \
+    X(CTRL_ALL, "CTRL-12", "ctrl_all", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "All messages of a CONTROL are processed") \
     X(CTRL_GO_ONCE, "CTRL-13", "ctrl_go_once", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "One GO per buffer") \
     X(CTRL_OK, "CTRL-14", "ctrl_ok", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "One OK per buffer, when it is complete") \
     X(CTRL_BEYOND, "CTRL-15", "ctrl_beyond", SUSPECTED, NB_IN(RFC998) | NB_IN(ETFTP), "No RESEND for buffers beyond the last") \
@@ -85,7 +85,7 @@
     X(TIMER_ACK_WAIT, "TIMER-04", "timer_ack_wait", VIOLATION, NB_IN(RFC998), "No RESEND before the GO is acknowledged") \
     X(TIMER_TIGHT, "TIMER-05", "timer_tight", OBSERVED, NB_IN(RFC998), "The first packet of a buffer restarts its data timer") \
     X(TIMER_PATIENCE, "TIMER-06", "timer_patience", SUSPECTED, NB_IN(RFC998), "Data of a later buffer cause no instant RESEND") \
-    X(TIMER_EXPIRY, "TIMER-07", "timer_expiry", OBSERVED, NB_IN(RFC998) | NB_IN(ETFTP), "The data timer requests what is missing") \
+    X(TIMER_EXPIRY, "TIMER-07", "timer_expiry", SUSPECTED, NB_IN(RFC998) | NB_IN(ETFTP), "The data timer requests what is missing") \
     X(TIMER_COMPLETE, "TIMER-08", "timer_complete", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "No RESEND for a complete buffer") \
     X(TIMER_MAGNITUDE, "TIMER-09", "timer_magnitude", OBSERVED, NB_IN(RFC998), "The data timer waits for the bursts that are due") \
     X(TIMER_DEATH, "TIMER-10", "timer_death", OBSERVED, NB_IN(RFC998), "A silent peer is declared dead") \
@@ -94,7 +94,7 @@
     X(RESEND_LIST, "RESEND-01", "resend_list", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "RESEND lists missing packets, each once") \
     X(RESEND_SERVED, "RESEND-02", "resend_served", VIOLATION, NB_IN(RFC998), "Exactly the packets that RESEND lists are retransmitted") \
     X(RESEND_IDENTITY, "RESEND-03", "resend_identity", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "A retransmitted packet is the same packet") \
-    X(RESEND_LOOP, "RESEND-04", "resend_loop", OBSERVED, NB_IN(RFC998) | NB_IN(ETFTP), "A packet that is lost twice is requested twice") \
+    X(RESEND_LOOP, "RESEND-04", "resend_loop", SUSPECTED, NB_IN(RFC998) | NB_IN(ETFTP), "A packet that is lost twice is requested twice") \
     X(RESEND_LDATA, "RESEND-05", "resend_ldata", SUSPECTED, NB_IN(RFC998) | NB_IN(ETFTP), "A lost LDATA is requested") \
     X(RESEND_SINGLE, "RESEND-06", "resend_single", VIOLATION, NB_IN(RFC998) | NB_IN(ETFTP), "One open RESEND per buffer") \
     X(RESEND_PATIENCE, "RESEND-07", "resend_patience", SUSPECTED, NB_IN(RFC998), "No instant RESEND when LDATA arrives") \
