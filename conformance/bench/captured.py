@@ -329,7 +329,10 @@ def _summary(judged: Sequence[tuple[Mutant | Variant, Judged]]) -> bool:
         if isinstance(entry, Mutant)
     )
     print(f"  any judge, under the planted requirement: {planted}")
-    return not any(one.wrongly for _, one in judged)
+    accused = [entry.name for entry, one in judged if isinstance(entry, Variant) and one.by_judge]
+    if accused:
+        print(f"legal variants that are reported: {', '.join(accused)}")
+    return not accused and not any(one.wrongly for _, one in judged)
 
 
 def main() -> int:
