@@ -281,6 +281,27 @@ def test_a_damaged_acknowledgement_acknowledges_nothing(factory: SimLinkFactory)
     assert sum(any(message.kind is Kind.GO and message.seq == 1 for message in found) for found in said) > 1
 
 
+def test_each_of_several_lost_retransmissions_is_requested_again(factory: SimLinkFactory) -> None:
+    """A move whose demand is not met is a part of the script, so that the script shows it again."""
+    role = ROLES_BY_NAME["passive-receiver"]
+    moves = tuple(move(text) for text in (WAIT, "ack 1", "data 0 0", "wait 1200000", "repairs-lost 0 4"))
+    result = play.replay(Script(role, 1, 192, TERMS, TERMS, moves=moves), factory, profile(factory, role))
+    assert (list(result.done), result.faults) == (list(moves), [])
+    wire = [packets.read(frame.packet[20:]) for frame in result.capture.frames if not frame.sent]
+    asked = {message.seq for packet in wire for message in packet.messages if message.kind is Kind.RESEND}
+    assert len(asked) == 5
+
+
+def test_an_end_that_asks_three_times_only_is_found(tmp_path: Path) -> None:
+    known = next(one for one in mutants.load(paths.mutants()) if one.name == "asked-thrice")
+    mutants.apply(known, paths.core(), tmp_path / "core")
+    subject.iut_builder().build_iut(tmp_path / "core", tmp_path / "wrong.so", cache=tmp_path)
+    role, factory = ROLES_BY_NAME["passive-receiver"], SimLinkFactory(tmp_path / "wrong.so")
+    moves = tuple(move(text) for text in (WAIT, "ack 1", "data 0 0", "wait 1200000", "repairs-lost 0 4"))
+    result = play.replay(Script(role, 1, 192, TERMS, TERMS, moves=moves), factory, profile(factory, role))
+    assert (list(result.done), [rule for rule, _ in result.faults]) == (list(moves), ["RESEND-04"])
+
+
 def opened_as(factory: SimLinkFactory, known: str, name: str) -> None:
     role = ROLES_BY_NAME[known]
     one = Script(role, 1, 192, TERMS, TERMS, opening=(move(name),), moves=(move("keepalive"),))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
-from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.common.tolerances import QUIET_US, death_max_us
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import findings
 from netblt_conformance.generated.moves import Player
@@ -53,8 +53,9 @@ def judge(case: Case, player: Player) -> None:
     if not peer.link.tells_outcome or not (peer.link.status().succeeded or peer.link.status().failed):
         return  # a sender may outlive its death timer (AMB-65)
     peer.go_silent()
-    began_us = peer.now_us
-    while not peer.link.status().closed and peer.now_us < began_us + case.tolerances.close_max_us:
+    # A QUIT may be answered as long as its sender can be alive (QUIT-03).
+    until_us = peer.now_us + max(case.tolerances.close_max_us, death_max_us(peer.terms.iut_death_timer_s))
+    while not peer.link.status().closed and peer.now_us < until_us:
         peer.listen(QUIET_US)
     if not peer.link.status().closed:
         findings.tell(peer, STILL_OPEN, None)

@@ -210,11 +210,13 @@ def _play(case: Case, player: Player, choose: Next, done: list[Move]) -> None:
     while (move := choose(player)) is not None:
         if player.left:
             break
-        if player.play(move):
-            done.append(move)
-            case.note(f"move {len(done)}, {move}")
-            if _is_usual(player.script, done):
-                player.watch()
+        done.append(move)  # also a move whose demand is not met
+        if not player.play(move):
+            done.pop()
+            continue
+        case.note(f"move {len(done)}, {move}")
+        if _is_usual(player.script, done):
+            player.watch()
     if not player.left and case.link.status() in (Status.OPENING, Status.OPEN):
         received = [seen for seen in player.peer.seen if seen.time_us >= began_us]
         case.expect_signs_of_life(received, began_us, player.peer.now_us, player.script.own.death_timer_s)

@@ -30,6 +30,7 @@ EXCUSED = {
     "tail": ("CTRL-01", "CTRL-04"),
     "go-on": ("DATA-12",),
     "zeroed": ("CKSUM-",),
+    "ack-damaged": ("CKSUM-",),
     "zero": ("",),
     "loose": ("",),
     "large": ("",),

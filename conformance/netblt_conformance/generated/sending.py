@@ -12,10 +12,13 @@ from netblt_conformance.generated.moves import Choice, Player
 from netblt_conformance.generated.script import Move, Script
 from netblt_conformance.packets.packets import Kind, Message, Packet, spoil
 from netblt_conformance.peer import SenderPeer
+from netblt_conformance.peer.base import UnmetError
 
 # An end whose CONTROLs are not acknowledged gives up when its death timer expires (CTRL-10, TIMER-10): the tester
 # acknowledges within this share of it.
 _PATIENCE_SHARE = 0.5
+_REPAIRS_LOST = (2, 4, 6)  # in a row
+_REQUEST_US = 300 * MICROSECONDS_PER_S  # a data timer that expires again and again may take longer each time
 
 
 class SendingPlayer(Player):
@@ -159,6 +162,7 @@ class SendingPlayer(Player):
                 yield Choice(Move("data-lost", (buffer,)), 0.3)
             if named:
                 yield Choice(Move("repair-lost", (buffer,)), 1)
+                yield Choice(Move("repairs-lost", (buffer, chance.choice(_REPAIRS_LOST))), 0.3)
                 yield Choice(Move("data", (buffer, *named)), 4)
                 yield Choice(Move("data", (buffer, chance.choice(named))), 1)
         if peer.consecutive > self._known:
@@ -185,6 +189,8 @@ class SendingPlayer(Player):
                 peer.lost_buffers.add(buffer)
             case "repair-lost", (buffer,) if 0 <= buffer < peer.buffer_count:
                 peer.served |= {request.seq for request in peer.find(Kind.RESEND, buffer)}
+            case "repairs-lost", (buffer, times) if 0 < times <= max(_REPAIRS_LOST) and self._named(buffer):
+                self._lose_repairs(buffer, times)
             case "ack", (number,) if 0 <= number <= peer.consecutive:
                 self._carry(number)
                 peer.null_ack(number)  # an older one comes late
@@ -197,6 +203,25 @@ class SendingPlayer(Player):
             case _:
                 return self._play_common(move)
         return True
+
+    def _lose_repairs(self, buffer: int, times: int) -> None:
+        """The network loses so many retransmissions in a row; each has to be requested again (RESEND-04)."""
+        peer = self._peer
+
+        def goes_on() -> bool:
+            if peer.consecutive > self._known:  # so that the CONTROLs have room for the request
+                self.play(Move("ack", (peer.consecutive,)))
+            # Or what was requested came another way, or the connection is over.
+            return bool(self._named(buffer) or peer.find(Kind.OK, buffer)) or self.has_left()
+
+        for _ in range(times):
+            self.play(Move("repair-lost", (buffer,)))
+            try:
+                what = f"another RESEND for buffer {buffer}, whose retransmission was lost"
+                peer.until(goes_on, _REQUEST_US, what)
+            except UnmetError as unmet:
+                unmet.due_by = "RESEND-04"
+                raise
 
     def _may_damage(self, buffer: int, packet: int) -> bool:
         """It was not sent yet, and has a checksum that shows the damage."""
