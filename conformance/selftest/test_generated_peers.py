@@ -302,6 +302,18 @@ def test_an_end_that_asks_three_times_only_is_found(tmp_path: Path) -> None:
     assert (list(result.done), [rule for rule, _ in result.faults]) == (list(moves), ["RESEND-04"])
 
 
+def test_a_tester_that_has_quit_sends_no_keepalive(factory: SimLinkFactory) -> None:
+    """It would show that the connection goes on, so that the QUIT came from another host (AMB-73)."""
+    role, iut = ROLES_BY_NAME["passive-receiver"], dataclasses.replace(TERMS, death_timer_s=3)
+    one = Script(role, 1, 192, iut, TERMS, moves=(move("hush"), move("quit 2")))
+    result = play.replay(one, factory, profile(factory, role))
+    sent = [packets.read(frame.packet[20:]).type for frame in result.capture.frames if frame.sent]
+    quits = [at for at, kind in enumerate(sent) if kind is Type.QUIT]
+    after = sent[quits[0] : quits[-1]]
+    assert len(quits) > 2
+    assert (Type.KEEPALIVE not in after, result.faults) == (True, [])
+
+
 def opened_as(factory: SimLinkFactory, known: str, name: str) -> None:
     role = ROLES_BY_NAME[known]
     one = Script(role, 1, 192, TERMS, TERMS, opening=(move(name),), moves=(move("keepalive"),))

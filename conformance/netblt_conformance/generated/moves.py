@@ -309,6 +309,8 @@ class Player(ABC):
         self.left = how
         self.settle()
         self.peer.listen(self._settles_us)
+        if how in ("quit", "abort", QUIT_ENDLESS):
+            self.peer.go_silent()  # a KEEPALIVE would show that the connection goes on (AMB-73)
         if how == "quit":
             self.peer.send_quit("" if self.repeats else "the tester quits")
         elif how == QUIT_ENDLESS:
