@@ -91,9 +91,8 @@ def line(pairs: list[Pair]) -> str:
     missed = sum(not pair.new.met for pair in pairs)
     remark = "" if missed == 0 else f"  {missed} of {len(pairs)} seeds BELOW"
     first = pairs[0].new
-    return (
-        f"{first.row:<20} {first.rate:<5} {old:8.4f} {new:8.4f} {new / old:7.4f} {first.goal:7.3f} {cpu:6.2f}{remark}"
-    )
+    ratio = f"{new / old:.4f}" if old else "-"  # nothing was lost, or nothing arrived
+    return f"{first.row:<20} {first.rate:<5} {old:8.4f} {new:8.4f} {ratio:>7} {first.goal:7.3f} {cpu:6.2f}{remark}"
 
 
 def build(source: Path, folder: Path) -> Path:

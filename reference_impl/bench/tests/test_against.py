@@ -57,6 +57,11 @@ def test_both_programs_take_turns_with_the_same_seeds(tmp_path: Path) -> None:
     assert "BELOW" not in against.line(pairs)
 
 
+def test_a_figure_of_zero_has_no_ratio(tmp_path: Path) -> None:
+    pairs = against.in_turns(program(tmp_path, "old", 0), program(tmp_path, "new", 0.5), "one", [1], "auto")
+    assert against.line(pairs).split()[2:5] == ["0.0000", "0.5000", "-"]
+
+
 def test_a_goal_that_the_new_program_misses_is_shown(tmp_path: Path) -> None:
     old, new = program(tmp_path, "old", 0.96), program(tmp_path, "new", 0.8, "BELOW")
     assert "2 of 2 seeds BELOW" in against.line(against.in_turns(old, new, "one", [1, 2], "auto"))
