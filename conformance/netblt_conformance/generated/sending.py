@@ -209,7 +209,7 @@ class SendingPlayer(Player):
         peer = self._peer
 
         def goes_on() -> bool:
-            if peer.consecutive > self._known:  # so that the CONTROLs have room for the request
+            if peer.consecutive > peer.monitor.session.highest_ack_sent:  # so that the CONTROLs have room
                 self.play(Move("ack", (peer.consecutive,)))
             # Or what was requested came another way, or the connection is over.
             return bool(self._named(buffer) or peer.find(Kind.OK, buffer)) or self.has_left()
