@@ -103,8 +103,8 @@ class Illegal:
         if base == "zero":
             return self._numbered_zero() if open_ else None
         wire = self._original(base, which)
-        if wire is None:
-            return None
+        if wire is None or (wire[3] == Type.OPEN and not open_):
+            return None  # after the end it may open another connection (AMB-66)
         try:
             changed = fields.changed(wire, base, dict(zip(names, values, strict=True)))
         except KeyError:

@@ -148,14 +148,14 @@ class Player(ABC):
                 self.peer.send_keepalive()
             case "lose", (count,) if 0 < count < 100:
                 self._to_lose = count
-            case "again", (back,):
+            case "again", (back,) if self._may_come_again(self._recent(back)):
                 self.copies.deliver(self._recent(back))
             case "damaged", (back, bit):
                 summed = self.peer.terms.data_checksum
                 self.copies.deliver_damaged(self._recent(back), lambda p: copies.flipped(p, bit, data_summed=summed))
             case "cut", (back, end):
                 self.copies.deliver_damaged(self._recent(back), lambda packet: copies.cut(packet, end))
-            case "opening", ():
+            case "opening", () if self._may_come_again(self.copies.opening()):
                 self._repeat_opening()
             case "storm", (kind,):
                 self._storm(opening=self.script.role.active and kind == 1)
@@ -194,6 +194,10 @@ class Player(ABC):
             return 0
         quits = how == "quit"  # the implementation is alive as long as its death timer lasts
         return self._death_us // (_S_FOR_EACH_REPEAT * MICROSECONDS_PER_S) if quits else max(_REPEATS)
+
+    def _may_come_again(self, frame: int) -> bool:
+        """A copy of an OPEN that arrives after the end may open another connection (AMB-66)."""
+        return self.may_leave() or self.copies.payload(frame)[3] != Type.OPEN
 
     def _repeat_opening(self) -> None:
         """A copy of the OPEN is answered (OPEN-07), and no other packet that opens."""
