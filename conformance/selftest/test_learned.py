@@ -120,6 +120,12 @@ def test_reactions_that_are_alike_but_for_the_number_of_their_buffer_are_there_o
     assert seen == "CONTROL[new OK +0, new GO +1]*, CONTROL[new OK +0]"
 
 
+def test_a_long_row_of_packets_in_a_resend_is_written_by_its_ends() -> None:
+    """Stimulus: of a buffer of 260 packets only the last one arrives. Outcome: all others are requested."""
+    *_, seen = reactions(ACTIVE_RECEIVER, "long", "RESPONSE", "BUFFER only last", TIME)
+    assert seen == "CONTROL[new RESEND 0:0...258]"
+
+
 def test_the_client_of_the_theme_stall_has_no_buffer_after_the_first() -> None:
     """Stimulus: the first buffer arrives, where two may be outstanding; the peer acknowledges all. Legal outcome: no GO
     for the second one until the peer counts as dead."""

@@ -98,7 +98,7 @@ class Seen:
         known = self.messages.setdefault(message.seq, message)
         text = f"{message.kind.name} {message.buffer - (self.first_buffer or 0)}"
         if message.packets:
-            text += ":" + "+".join(map(str, message.packets))
+            text += ":" + packet_numbers(message.packets)
         if message.kind is Kind.OK:
             text += self._pace(message) + ("" if message.control_timer_ms else " without control timer")
         if any(message.padding):
@@ -180,6 +180,15 @@ def _row(text: str, place: int) -> tuple[str, int, str] | None:
     """The same for data packets of one row, whose numbers go up by one."""
     found = re.fullmatch(r"(L?DATA \d+)\.(\d+)(.*)", text)
     return (found[1], int(found[2]) - place, found[3]) if found else None
+
+
+def packet_numbers(packets: Iterable[int]) -> str:
+    """Of a RESEND; a long row of them by its ends."""
+    found: list[str] = []
+    for _, group in itertools.groupby(enumerate(packets), lambda pair: pair[1] - pair[0]):
+        row = [str(number) for _, number in group]
+        found += [f"{row[0]}...{row[-1]}"] if len(row) >= _ROW else row
+    return "+".join(found)
 
 
 def relative(text: str, buffer: int) -> str:
