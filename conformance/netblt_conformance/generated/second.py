@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 IUT = address_text(IUT_ADDRESS)
 # What a network makes of the packets of a conforming tester: it delivers them in another order, closer together, long
 # after they were sent, or damaged. Any other finding against the tester is a mistake of the generator.
-NETWORK = frozenset({"ORDER-01", "ORDER-02", "ORDER-03", "CTRL-06", "RATE-01", "RATE-03", "OPEN-05", "WIRE-04"})
+NETWORK = frozenset(
+    {"ORDER-01", "ORDER-02", "ORDER-03", "CTRL-06", "RATE-01", "RATE-03", "OPEN-05", "WIRE-04", "CTRL-12"}
+)
 # What the tester does on purpose, and the beginnings of the requirements that the plugin reports then. "tail": the
 # first part of a queue is lost, which leaves no trace. The others: OPENs and RESPONSEs that no end may accept.
 EXCUSED = {

@@ -18,7 +18,8 @@ from netblt_conformance.peer.base import UnmetError
 # acknowledges within this share of it.
 _PATIENCE_SHARE = 0.5
 _REPAIRS_LOST = (2, 4, 6)  # in a row
-_REQUEST_US = 300 * MICROSECONDS_PER_S  # a data timer that expires again and again may take longer each time
+# A data timer that expires again and again may take longer each time.
+_REQUEST_US, _LONGER = 300 * MICROSECONDS_PER_S, 4
 
 
 class SendingPlayer(Player):
@@ -214,14 +215,17 @@ class SendingPlayer(Player):
             # Or what was requested came another way, or the connection is over.
             return bool(self._named(buffer) or peer.find(Kind.OK, buffer)) or self.has_left()
 
+        patience_us = _REQUEST_US
         for _ in range(times):
             self.play(Move("repair-lost", (buffer,)))
+            lost_us = peer.now_us
             try:
                 what = f"another RESEND for buffer {buffer}, whose retransmission was lost"
-                peer.until(goes_on, _REQUEST_US, what)
+                peer.until(goes_on, patience_us, what)
             except UnmetError as unmet:
                 unmet.due_by = "RESEND-04"
                 raise
+            patience_us = max(patience_us, _LONGER * (peer.now_us - lost_us))
 
     def _may_damage(self, buffer: int, packet: int) -> bool:
         """It was not sent yet, and has a checksum that shows the damage."""
