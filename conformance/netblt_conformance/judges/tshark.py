@@ -76,14 +76,14 @@ class Tshark:
             "TZ": "UTC",
             "WIRESHARK_PLUGIN_DIR": str(self._plugins),
         }
+        before_exec = die_with_parent if self.dies_with_this_process else None
         process: subprocess.Popen[bytes] = subprocess.Popen(
             nobody.command(limits().confined(command)),
             stdin=stdin,
             stdout=subprocess.PIPE,
             env=environment,
             cwd=self._home.name,  # the other user may have no access to the current folder
-            preexec_fn=die_with_parent if self.dies_with_this_process else None,
-            **{**nobody.credentials(), **options},
+            **{"preexec_fn": before_exec, **nobody.credentials(), **options},
         )
         return process
 
