@@ -33,7 +33,7 @@ from netblt_conformance.common import paths
 from netblt_conformance.common.model import ALL_ROLES, Encapsulation
 from netblt_conformance.common.verdicts import ExitCode, Verdict
 from selftest.conftest import Command, made_once
-from selftest.test_report_browser import DESKTOP, PHONE, Complaints, await_visible, browser, opened
+from selftest.test_report_browser import DESKTOP, PHONE, Complaints, await_visible, browser, opened, press
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -109,7 +109,7 @@ def test_a_cell_of_the_page_opens_the_packets_of_its_meeting(played: dict[str, A
             tab.goto((played["folder"] / "bakeoff.html").as_uri())
             assert tab.locator(".meetings a.badge.pass").count() == 16
             assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-            tab.locator(".meetings a.badge").first.click()
+            press(tab.locator(".meetings a.badge").first)
             await_visible(tab, "#detail .ladder g.packet")
             assert tab.locator("#detail").inner_text().count("null") == 0
         assert complaints == []

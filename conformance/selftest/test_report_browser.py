@@ -20,7 +20,7 @@ from netblt_plan import cli
 from selftest import page_sample
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ViewportSize
+    from playwright.sync_api import Browser, Locator, ViewportSize
     from playwright.sync_api import Page as Tab
 
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
@@ -92,6 +92,12 @@ def tab(browser: Browser, report: Path, complaints: Complaints) -> Iterator[Tab]
     assert complaints == []
 
 
+def press(element: Locator) -> None:
+    """A click that has its effect on a busy machine too. A real one goes to a place, which the browser looks up in a
+    frame that may be out of date: 6 of 50 were lost where six other processes ran."""
+    element.dispatch_event("click")
+
+
 def await_visible(tab: Tab, selector: str) -> None:
     """Asks again and again. The waits of Playwright need the browser to draw, which one that is busy may not do."""
     deadline_s = time.monotonic() + PATIENCE_MS / 1000
@@ -101,7 +107,7 @@ def await_visible(tab: Tab, selector: str) -> None:
 
 
 def open_first(tab: Tab) -> None:
-    tab.locator("#list .result").first.click()
+    press(tab.locator("#list .result").first)
     await_visible(tab, "#detail .ladder g.packet")
 
 
@@ -117,16 +123,16 @@ def test_the_list_shows_every_result_and_tiles_choose_a_verdict(tab: Tab) -> Non
     assert shown(tab) == ROWS
     assert tab.locator("#shown").inner_text() == f"{ROWS} of {ROWS}"
     tile = tab.locator(".tile.fail")
-    tile.click()
+    press(tile)
     assert shown(tab) == int(tile.locator("b").inner_text())
     assert set(tab.locator("#list .result:visible .badge").all_inner_texts()) == {"FAIL"}
-    tab.locator("#clear").click()
+    press(tab.locator("#clear"))
     assert shown(tab) == ROWS
 
 
 def test_the_matrix_chooses_requirement_and_role(tab: Tab) -> None:
     cell = tab.locator("button[data-cell='ABORT-02']").first
-    cell.click()
+    press(cell)
     assert shown(tab) == 1
     assert tab.locator("#list .result:visible").get_attribute("data-requirements") == "ABORT-02"
     assert "requirement=ABORT-02" in tab.url
@@ -254,7 +260,7 @@ def test_the_detail_view_says_everything_that_a_reader_needs(tab: Tab) -> None:
         *("buffer 4, sent 3 times", "netblt-conformance run", "frame.number == 13", "drop nth=2 OK", ".pcapng"),
     ):
         assert part in text, part
-    tab.locator("#detail summary", has_text="decoded").click()
+    press(tab.locator("#detail summary", has_text="decoded"))
     assert "NETBLT CONTROL" in tab.locator("#detail .tools").inner_text()
 
 
@@ -263,7 +269,7 @@ def test_the_command_can_be_copied(browser: Browser, report: Path) -> None:
         tab.goto(report.as_uri())
         open_first(tab)
         line = tab.locator(".copyable").first
-        line.locator("button").click()
+        press(line.locator("button"))
         line.locator("button", has_text="copied").wait_for()
         assert tab.evaluate("navigator.clipboard.readText()") == line.locator("code").inner_text()
 
@@ -280,7 +286,7 @@ def test_the_search_finds_words_of_the_reason_and_of_titles(tab: Tab) -> None:
 
 
 def test_an_address_opens_the_same_result_in_another_tab(tab: Tab, browser: Browser) -> None:
-    tab.locator("#list .result").nth(4).click()
+    press(tab.locator("#list .result").nth(4))
     await_visible(tab, "#detail .top")
     with opened(browser) as other:
         other.goto(tab.url)
@@ -320,7 +326,7 @@ def test_dark_follows_the_system_and_the_switch_overrules_it(tab: Tab) -> None:
     open_first(tab)
     picture = "document.querySelector('.chart canvas').toDataURL()"
     drawn = tab.evaluate(picture)
-    tab.locator("#theme").click()
+    press(tab.locator("#theme"))
     assert tab.locator("#theme").inner_text() == "theme: light"
     assert tab.evaluate(paper) == light
     tab.wait_for_timeout(50)
@@ -363,7 +369,7 @@ def test_names_and_reasons_from_outside_are_text(tab: Tab) -> None:
 
 
 def test_a_result_without_packets_says_why(tab: Tab) -> None:
-    tab.locator("#list .result", has=tab.locator(".badge.pass")).first.click()
+    press(tab.locator("#list .result", has=tab.locator(".badge.pass")).first)
     await_visible(tab, "#detail .top")
     assert "--details all" in tab.locator("#detail .none").first.inner_text()
 
