@@ -113,8 +113,8 @@ static uint16_t list_missing(const struct nb_receiver *receiver, const struct nb
 
 /* Requests what is missing from number `from` on. What does not fit one message is requested when that is acknowledged
  * (AMB-33), so there is one open request per buffer (RESEND-06). Without room it waits until messages are acknowledged.
- */
-static void request(netblt_connection *connection, size_t i, uint32_t from)
+ * False when nothing is missing, or memory is short. */
+static bool request(netblt_connection *connection, size_t i, uint32_t from)
 {
     struct nb_receiver *receiver = &connection->receiver;
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
@@ -124,7 +124,7 @@ static void request(netblt_connection *connection, size_t i, uint32_t from)
         receiver->resends_waiting++;
         buffer->state = NB_ACK_WAIT;
         buffer->resend_from = from;
-        return;
+        return true;
     }
     if (room > missing(receiver, buffer))
         room = (uint16_t)missing(receiver, buffer);
@@ -137,15 +137,16 @@ static void request(netblt_connection *connection, size_t i, uint32_t from)
     nb_release(connection->allocator, list);
     if (!queued && (list == NULL || count > 0)) {
         nb_receiver_out_of_memory(connection);
-        return;
+        return false;
     }
     buffer->resend_from = next;
     buffer->resend_incomplete = next != 0;
     if (!queued)
-        return;
+        return false;
     buffer->state = NB_ACK_WAIT;
     buffer->resend_queued = true;
     connection->stats.resends_sent++;
+    return true;
 }
 
 /* TIMER-07 */
@@ -161,6 +162,14 @@ static void data_timer_expired(netblt_connection *connection, size_t i)
 
 /* ---- acknowledgements ------------------------------------------------------------------------------------------ */
 
+/* What was left to ask for, which may have arrived meanwhile. */
+static void request_rest(netblt_connection *connection, size_t i, netblt_time now)
+{
+    uint32_t from = nb_receiver_buffer(&connection->receiver, i)->resend_from;
+    if (!request(connection, i, from) && connection->state == NETBLT_STATE_OPEN)
+        leave_ack_wait(connection, i, true, now);
+}
+
 static void message_acked(netblt_connection *connection, const struct nb_control_message *message, netblt_time now)
 {
     struct nb_receiver *receiver = &connection->receiver;
@@ -172,14 +181,10 @@ static void message_acked(netblt_connection *connection, const struct nb_control
     struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
     if (buffer->state != NB_ACK_WAIT || buffer->awaited != message->seq)
         return;
-    if (message->type == NB_RESEND && buffer->resend_incomplete)
-        request(connection, i, buffer->resend_from);
-    else
+    if (message->type != NB_RESEND || !buffer->resend_incomplete)
         leave_ack_wait(connection, i, message->type == NB_RESEND, now);
-    /* what was left to ask for may have arrived meanwhile */
-    bool asks = buffer->awaited != message->seq || buffer->resend_waits;
-    if (connection->state == NETBLT_STATE_OPEN && buffer->state == NB_ACK_WAIT && !asks)
-        leave_ack_wait(connection, i, true, now);
+    else
+        request_rest(connection, i, now);
 }
 
 /* Requests that waited for room, the lowest buffer first. */
@@ -192,11 +197,7 @@ static void request_waiting(netblt_connection *connection, netblt_time now)
         struct nb_receive_buffer *buffer = nb_receiver_buffer(receiver, i);
         if (!buffer->resend_waits || buffer->state != NB_ACK_WAIT)
             continue;
-        uint16_t before = buffer->awaited;
-        request(connection, i, buffer->resend_from);
-        bool asks = buffer->awaited != before || buffer->resend_waits;
-        if (connection->state == NETBLT_STATE_OPEN && !asks)
-            leave_ack_wait(connection, i, true, now);
+        request_rest(connection, i, now);
     }
 }
 
