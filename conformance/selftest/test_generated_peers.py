@@ -29,6 +29,7 @@ from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.mutants.mutants import MutantError
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Kind, Type
+from selftest.faulty import faulty_library
 
 if TYPE_CHECKING:
     from selftest.conftest import Command, Outcome
@@ -293,10 +294,7 @@ def test_each_of_several_lost_retransmissions_is_requested_again(factory: SimLin
 
 
 def test_an_end_that_asks_three_times_only_is_found(tmp_path: Path) -> None:
-    known = next(one for one in mutants.load(paths.mutants()) if one.name == "asked-thrice")
-    mutants.apply(known, paths.core(), tmp_path / "core")
-    subject.iut_builder().build_iut(tmp_path / "core", tmp_path / "wrong.so", cache=tmp_path)
-    role, factory = ROLES_BY_NAME["passive-receiver"], SimLinkFactory(tmp_path / "wrong.so")
+    role, factory = ROLES_BY_NAME["passive-receiver"], SimLinkFactory(faulty_library(tmp_path, "asked-thrice"))
     moves = tuple(move(text) for text in (WAIT, "ack 1", "data 0 0", "wait 1200000", "repairs-lost 0 4"))
     result = play.replay(Script(role, 1, 192, TERMS, TERMS, moves=moves), factory, profile(factory, role))
     assert (list(result.done), [rule for rule, _ in result.faults]) == (list(moves), ["RESEND-04"])
@@ -348,11 +346,7 @@ def test_the_same_seed_gives_the_same_packets_and_so_does_the_script(factory: Si
 def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """A receiver whose CONTROLs hold only what is new."""
     del built_library
-    folder = tmp_path_factory.mktemp("wrong")
-    [mutant] = [one for one in mutants.load(paths.mutants()) if one.name == "only-new-messages"]
-    mutants.apply(mutant, paths.core(), folder / "core")
-    subject.iut_builder().build_iut(folder / "core", folder / "wrong.so", cache=folder)
-    factory = SimLinkFactory(folder / "wrong.so")
+    factory = SimLinkFactory(faulty_library(tmp_path_factory.mktemp("wrong"), "only-new-messages"))
     factory.check()
     return factory
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.cases.probe import probe
-from netblt_conformance.common import paths
 from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Parameters
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import fields, play, script
@@ -19,9 +18,9 @@ from netblt_conformance.generated.moves import Choice
 from netblt_conformance.generated.play import Played
 from netblt_conformance.generated.script import Script, move
 from netblt_conformance.links.sim import SimLinkFactory
-from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
+from selftest.faulty import faulty_library
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -196,13 +195,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimL
         *("data-from-any-port", "premature-done-believed", "stray-keepalive-answered"),
         *("reserved-flags-refused", "response-reserved-refused"),
     )
-    folder, known = tmp_path_factory.mktemp("wrong"), {one.name: one for one in mutants.load(paths.mutants())}
-    core = paths.core()
-    for name in names:
-        mutants.apply(known[name], core, folder / name)
-        core = folder / name
-    subject.iut_builder().build_iut(core, folder / "wrong.so", cache=folder)
-    return loaded(folder / "wrong.so")
+    return loaded(faulty_library(tmp_path_factory.mktemp("wrong"), *names))
 
 
 @pytest.mark.parametrize(

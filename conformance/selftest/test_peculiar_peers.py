@@ -8,17 +8,16 @@ from pathlib import Path
 
 import pytest
 from netblt_conformance.cases.probe import probe
-from netblt_conformance.common import paths
 from netblt_conformance.common.model import ROLES_BY_NAME, Parameters
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import play
 from netblt_conformance.generated.play import Played
 from netblt_conformance.generated.script import Script, move
 from netblt_conformance.links.sim import SimLinkFactory
-from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
 from netblt_conformance.packets.reserved import reserved_set
+from selftest.faulty import faulty_library
 
 FORGE = Forge(2, 1000, 2000)
 # Two buffers of two packets each, one of them outstanding.
@@ -46,13 +45,7 @@ def correct(built_library: Path) -> SimLinkFactory:
 def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """It has all of FAULTS."""
     del built_library
-    folder, known = tmp_path_factory.mktemp("peculiar"), {one.name: one for one in mutants.load(paths.mutants())}
-    core = paths.core()
-    for name in FAULTS:
-        mutants.apply(known[name], core, folder / name)
-        core = folder / name
-    subject.iut_builder().build_iut(core, folder / "wrong.so", cache=folder)
-    return SimLinkFactory(folder / "wrong.so")
+    return SimLinkFactory(faulty_library(tmp_path_factory.mktemp("peculiar"), *FAULTS))
 
 
 def played(factory: SimLinkFactory, role: str, opening: str, moves: list[str], iut: Parameters) -> Played:

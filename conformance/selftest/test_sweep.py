@@ -24,6 +24,7 @@ from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.shrink import shrink
 from netblt_conformance.sweep.stage import Sweep
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
+from selftest.faulty import faulty_library
 
 if TYPE_CHECKING:
     from netblt_conformance.simlib import Iut
@@ -245,10 +246,7 @@ def test_a_rule_that_only_the_dissector_sees_broken_fails_the_sweep(
 ) -> None:
     """CTRL-04: every byte still arrives, but a CONTROL holds only the news."""
     del built_library
-    [mutant] = [m for m in mutants.load(paths.mutants()) if m.name == "only-new-messages"]
-    mutants.apply(mutant, paths.root() / "reference_impl" / "core", tmp_path / "core")
-    library = tmp_path / "mutant.so"
-    subject.iut_builder().build_iut(tmp_path / "core", library, cache=tmp_path)
+    library = faulty_library(tmp_path, "only-new-messages")
     done = command("run", "--select", "sweep_pipelined", *ONE_ROLE, "--iut-library", str(library))
     assert done.status == 1
     assert any("CTRL-04" in result.seen and "dissector" in result.seen for result in done.results)

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 
+from netblt_conformance.cases.case import Case
+from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated.script import Script
 from netblt_conformance.oracles.base import Check, Violation
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer.base import Peer
 
+_ALWAYS = ("CKSUM", "WIRE")  # areas that hold for every packet, whatever the tester does
 OF_NO_CONNECTION = (Type.ABORT, Type.REFUSED)  # legal answers to a packet of no connection (AMB-55)
 LOOSENED = Check(
     "NEG-10",
@@ -107,6 +110,19 @@ BEYOND_LIMIT = {
 def tell(peer: Peer, check: Check, frame: int | None, **values: Hashable) -> None:
     """A violation of this check."""
     peer.monitor.report(Violation(check, tuple(values.items()), frame))
+
+
+def accuse(case: Case, verdict: Verdict, requirement: str, seen: str, frame: int | None, expected: str) -> None:
+    """Makes this the outcome of the script, unless it has a worse one."""
+    if case.judgement.worsen(verdict, seen, frame, expected=expected):
+        case.judgement.requirement = requirement
+
+
+def forgive(peer: Peer, kept: Collection[str] = ()) -> None:
+    """From here on only the rules for each packet by itself hold, and `kept`: others rest on what the tester has not
+    sent, or has sent in a way that not all implementations accept."""
+    ids = catalogue.requirements()
+    peer.monitor.disabled.update(one for one in ids if one.partition("-")[0] not in _ALWAYS and one not in kept)
 
 
 def limits(peer: Peer, script: Script) -> None:

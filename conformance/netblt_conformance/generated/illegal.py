@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from netblt_conformance.cases.case import Case
-from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.model import Status
 from netblt_conformance.common.tolerances import death_max_us
 from netblt_conformance.common.verdicts import Verdict
-from netblt_conformance.generated import demands, fields, originals
+from netblt_conformance.generated import demands, fields, findings, originals
 from netblt_conformance.generated.copies import Copies
 from netblt_conformance.generated.demands import Demand, Effect
 from netblt_conformance.generated.script import ILLEGAL_PREFIX as ILLEGAL_PREFIX
@@ -44,7 +43,6 @@ _ENDS = (Effect.END, Effect.ABORT)
 _ABORTS = (Type.ABORT, Type.REFUSED)
 _LEAVING = (Type.ABORT, Type.QUIT)
 _ANSWERS = (Type.ABORT, Type.REFUSED, Type.QUITACK)  # to a packet of no connection (AMB-55)
-_ALWAYS = ("CKSUM", "WIRE")  # areas that hold for every packet, whatever the tester does
 
 
 Key = tuple[int, int, bool]  # the ports of the implementation and of the tester, whether another host has the latter
@@ -65,7 +63,7 @@ class Illegal:
 
     def __init__(self, peer: ReceiverPeer | SenderPeer, copies: Copies) -> None:
         self._peer = peer
-        self._first_seen = len(peer.seen)  # what came before answers the opening
+        self._first_seen = len(peer.seen)  # earlier packets are replies to the opening
         self.copies = copies
         self._played: list[tuple[int, Demand]] = []  # and when it was made
         self.pesters = False  # packets of wrong types come once more when the implementation's client has quit
@@ -225,7 +223,7 @@ class Illegal:
             return False
         self._played.append((self._peer.now_us, made.demand))
         if made.demand.effect is Effect.ANY:
-            self._forgive()
+            findings.forgive(self._peer)
         if made.message is not None:
             self._queue(made.message)
         else:
@@ -249,11 +247,6 @@ class Illegal:
         peer.listen(3 * peer.link.delay_us)
         if self._played[-1][1].effect is Effect.ABORT and not peer.link.status().failed:
             self._answered |= {seen.frame for seen in peer.seen[first:] if seen.packet.type in _ABORTS}
-
-    def _forgive(self) -> None:
-        """From here on only the rules for each packet by itself hold."""
-        ids = catalogue.requirements()
-        self._peer.monitor.disabled.update(one for one in ids if one.partition("-")[0] not in _ALWAYS)
 
     def _queue(self, message: Message) -> None:
         """The message takes its place in the queue of unacknowledged ones. An OK for a buffer that was not sent
@@ -334,10 +327,10 @@ class Illegal:
             strange = [seen for seen in found if seen.packet.type not in _ANSWERS]
             if strange:
                 what = f"{strange[0].packet} answers a packet of no connection"
-                _accuse(case, Verdict.FAIL, "DEMUX-03", what, strange[0].frame, "ABORT, REFUSED or no answer")
+                findings.accuse(case, Verdict.FAIL, "DEMUX-03", what, strange[0].frame, "ABORT, REFUSED or no answer")
             elif len(found) > self._asked[key]:
                 what = f"{len(found)} packets answer {self._asked[key]} packets of no connection"
-                _accuse(
+                findings.accuse(
                     case, Verdict.FAIL, "DEMUX-03", what, found[-1].frame, "at most one answer to each, none to ABORT"
                 )
 
@@ -352,7 +345,7 @@ class Illegal:
         status = self._peer.link.status()
         if status.succeeded and open_:
             what = "success was reported of a transfer that is not complete"
-            _accuse(case, Verdict.FAIL, "ROBUST-07", what, None, "no success before the transfer ends")
+            findings.accuse(case, Verdict.FAIL, "ROBUST-07", what, None, "no success before the transfer ends")
             return True
         if status.succeeded or not has_left:
             return False
@@ -373,9 +366,9 @@ class Illegal:
         if not recent:
             return False
         if not causes:
-            _accuse(case, Verdict.FAIL, recent[-1].requirement, what, frame, "no effect on the connection")
+            findings.accuse(case, Verdict.FAIL, recent[-1].requirement, what, frame, "no effect on the connection")
             return True
-        _accuse(case, Verdict.WARN, causes[-1].requirement, what, frame, "a transfer that goes on (AMB-71)")
+        findings.accuse(case, Verdict.WARN, causes[-1].requirement, what, frame, "a transfer that goes on (AMB-71)")
         peer.expect_failure()
         return True
 
@@ -406,8 +399,3 @@ def _of_copy(packet: Packet, names: list[str]) -> Demand | None:
     if "length" in names:
         return Demand(Effect.END, "ROBUST-02") if packet.type is Type.CONTROL and packet.error else None
     return Demand(Effect.END, "WIRE-02" if "version" in names else "ROBUST-04")
-
-
-def _accuse(case: Case, verdict: Verdict, requirement: str, seen: str, frame: int | None, expected: str) -> None:
-    if case.judgement.worsen(verdict, seen, frame, expected=expected):
-        case.judgement.requirement = requirement

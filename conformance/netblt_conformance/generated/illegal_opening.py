@@ -18,7 +18,7 @@ from netblt_conformance.peer import ReceiverPeer, SenderPeer
 _RESERVED = 0xFFF0  # bits of the flags
 _RETRY_US = 3 * S
 # Of an OPEN, whose packet goes on after it.
-STRINGS, _BEYOND = (b"", b"abcdefgh"), b"beyond!!"
+STRINGS, BEYOND = (b"", b"abcdefgh"), b"beyond!!"
 REFUSED_FOR_RESERVED = Check(
     "ROBUST-04",
     expected="reserved bits to be ignored",
@@ -57,7 +57,7 @@ def _endless(case: Case, peer: ReceiverPeer | SenderPeer, which: int = 0) -> boo
     """Accepted or dropped; what lies beyond the packet is never read (AMB-03)."""
     del case
     string = STRINGS[which % len(STRINGS)]
-    peer.send(peer.forge.opening(Type.OPEN, peer.opening_values(string=string)) + _BEYOND)
+    peer.send(peer.forge.opening(Type.OPEN, peer.opening_values(string=string)) + BEYOND)
     peer.listen(QUIET_US)
     delivered = peer.link.peer_string()
     if peer.responses and delivered is not None and not string.decode().startswith(delivered):

@@ -15,6 +15,7 @@ from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Stop
 from netblt_conformance.generated import copies, findings
 from netblt_conformance.generated.illegal import PESTER, Illegal
+from netblt_conformance.generated.illegal_opening import BEYOND, STRINGS
 from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets import packets
@@ -26,7 +27,6 @@ _WAITS_IN_ALL = 3  # death timers
 _WAITS_US = (1_000, 5_000, 20_000, 60_000, 150_000, 400_000, 1_200_000, 3_000_000)
 _LEAVES = ("quit", "abort", "client-quit", "client-quit-crossed", "client-quit-unanswered", "client-abort", "silent")
 QUIT_ENDLESS = ILLEGAL_PREFIX + "quit-endless"  # the reason has no NUL, and bytes follow that are not in the packet
-ENDLESS, BEYOND = b"abcdefgh", b"beyond!!"
 _CLIENT_STOPS = {name: Stop.QUIT for name in _LEAVES if name.startswith("client-quit")} | {"client-abort": Stop.ABORT}
 _REPEATS = (0, 0, 1, 2, 4, 8)  # of a QUIT, or of an answer to it, that the network loses
 _TELLING_BITS = range(8 * 12, 8 * 20)
@@ -318,7 +318,7 @@ class Player(ABC):
         if how == "quit":
             self.peer.send_quit("" if self.repeats else "the tester quits")
         elif how == QUIT_ENDLESS:
-            self.peer.send(self.peer.forge.packet(Type.QUIT, ENDLESS) + BEYOND)
+            self.peer.send(self.peer.forge.packet(Type.QUIT, STRINGS[1]) + BEYOND)
         elif how == "abort":
             self.peer.send_abort()
         elif how == "silent":

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from netblt_conformance.cases.case import Case
-from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.generated import findings
 from netblt_conformance.generated.script import PADDED, PECULIAR, STEPS, Script
 from netblt_conformance.packets import fuzz, packets
 from netblt_conformance.packets.packets import Type
@@ -23,7 +23,6 @@ from netblt_conformance.peer.base import UnmetError
 STEP = (3, 257, 65_537)
 _BUFFERS = 1 << 32
 _BUFFERS_MAX = 1_100  # of a script
-_ALWAYS = ("CKSUM", "WIRE")  # areas that hold for every packet by itself
 _NUMBERS = ("DATA-01", "DATA-06")  # hold whatever numbers the GOs have
 _REQUIREMENTS = {PADDED: "ROBUST-04", STEPS: "DATA-06"}
 _ABOUT = {PADDED: "with all reserved bits set", STEPS: "with buffer numbers in steps (AMB-47)"}
@@ -82,19 +81,13 @@ def connect(peer: ReceiverPeer | SenderPeer, script: Script) -> None:
         spelling = peer.setting.spelling
         if one.name == PADDED:
             peer.setting = dataclasses.replace(peer.setting, spelling=_Padded(inner=spelling))
-            _forgive(peer)
+            findings.forgive(peer)
         elif one.name == STEPS and isinstance(peer, ReceiverPeer):
             step, first = STEP[sum(one.numbers) % len(STEP)], peer.first_buffer
             if first + _BUFFERS_MAX * step < _BUFFERS:  # numbers increase
                 spelling = _Steps(inner=spelling, first=first, step=step)
                 peer.setting = dataclasses.replace(peer.setting, spelling=spelling)
-                _forgive(peer, kept=_NUMBERS)
-
-
-def _forgive(peer: ReceiverPeer | SenderPeer, kept: tuple[str, ...] = ()) -> None:
-    """An implementation that drops or holds such packets seems to break all that rests on them."""
-    ids = catalogue.requirements()
-    peer.monitor.disabled.update(one for one in ids if one.partition("-")[0] not in _ALWAYS and one not in kept)
+                findings.forgive(peer, kept=_NUMBERS)
 
 
 def concluded(case: Case, script: Script, unmet: UnmetError) -> bool:
@@ -104,6 +97,6 @@ def concluded(case: Case, script: Script, unmet: UnmetError) -> bool:
     if not names:
         return False
     seen = f"{unmet.seen} (awaited: {unmet.expected})"
-    if case.judgement.worsen(Verdict.WARN, seen, unmet.frame, expected=f"a transfer {_ABOUT[names[0]]}"):
-        case.judgement.requirement = _REQUIREMENTS[names[0]]
+    expected = f"a transfer {_ABOUT[names[0]]}"
+    findings.accuse(case, Verdict.WARN, _REQUIREMENTS[names[0]], seen, unmet.frame, expected)
     return True

@@ -15,7 +15,8 @@ from netblt_conformance.common.model import MICROSECONDS_PER_S, Status
 from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
 from netblt_conformance.generated import afterwards, findings, opening, peculiar, timing
-from netblt_conformance.generated.moves import BEYOND, QUIT_ENDLESS, QUIT_REASON, Choice, Player
+from netblt_conformance.generated.illegal_opening import BEYOND
+from netblt_conformance.generated.moves import QUIT_ENDLESS, QUIT_REASON, Choice, Player
 from netblt_conformance.generated.receiving import DALLIES, ReceivingPlayer
 from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script, values
 from netblt_conformance.generated.sending import SendingPlayer
@@ -377,8 +378,9 @@ def _end_endlessly(peer: ReceiverPeer | SenderPeer) -> None:
         peer.send_quit()
         peer.expect_type(Type.QUITACK)
     peer.expect_failure()
-    if BEYOND.decode() in (told := peer.link.reason()):
-        findings.tell(peer, findings.REASON_BEYOND, None, reason=told)
+    reason = peer.link.reason()
+    if BEYOND.decode() in reason:
+        findings.tell(peer, findings.REASON_BEYOND, None, reason=reason)
 
 
 def _await_quit(player: Player) -> None:
