@@ -57,21 +57,23 @@ def quiet_minute(talk: Talk, requirement: str) -> Exchange:
     return talk
 
 
-def never_requested() -> Exchange:
-    talk = Talk("A packet is lost, and the receiver does not request it.")
+def with_a_hole(about: str) -> Talk:
+    """Packet 1 of buffer 3 is lost."""
+    talk = Talk(about)
     talk.start()
     talk.run(0, 3)
     talk.answers()
     talk.sends_buffer(3, skip=[1])
+    return talk
+
+
+def never_requested() -> Exchange:
+    talk = with_a_hole("A packet is lost, and the receiver does not request it.")
     return quiet_minute(talk, "TIMER-07")
 
 
 def requested_once() -> Exchange:
-    talk = Talk("A packet is lost twice, and the receiver requests it once.")
-    talk.start()
-    talk.run(0, 3)
-    talk.answers()
-    talk.sends_buffer(3, skip=[1])
+    talk = with_a_hole("A packet is lost twice, and the receiver requests it once.")
     talk.wait(300)
     talk.says(talk.missing(3, [1]))
     talk.answers()

@@ -108,10 +108,10 @@ static void take_acknowledged(const struct nb_event *event)
 /* A GO beyond the last buffer has no data, and its acknowledgement is CTRL-15. */
 static bool is_surplus(const struct nb_stream *stream, int64_t seq)
 {
-    const struct nb_message_life *told = nb_message_find_any(&stream->messages, seq);
+    const struct nb_message_life *message = nb_message_find_any(&stream->messages, seq);
 
-    return told != NULL && told->type == NB_GO && stream->last.known &&
-           (int32_t)(told->buffer - stream->last.buffer) > 0;
+    return message != NULL && message->type == NB_GO && stream->last.known &&
+           (int32_t)(message->buffer - stream->last.buffer) > 0;
 }
 
 /* CTRL-12: every CONTROL with a message that was acknowledged holds those after it, too, so they arrived with it. Long
@@ -151,11 +151,11 @@ static void take_arrived(const struct nb_event *event)
     if (event->ack.now <= event->ack.before || arrived->up_to > event->ack.now) {
         return;
     }
-    const struct nb_message_life *told = nb_message_find(&event->stream->messages, event->ack.now);
+    const struct nb_message_life *message = nb_message_find(&event->stream->messages, event->ack.now);
     *arrived = (struct arrived){.ack = event->ack.now, .when = event->now, .mark = nb_mark_of(event)};
-    if (told != NULL && told->company > 0) {
-        arrived->up_to = event->ack.now + told->company;
-        arrived->control_frame = nb_message_frame(told);
+    if (message != NULL && message->company > 0) {
+        arrived->up_to = event->ack.now + message->company;
+        arrived->control_frame = nb_message_frame(message);
     }
 }
 
