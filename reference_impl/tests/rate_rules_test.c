@@ -301,6 +301,31 @@ static void a_receiver_whose_limit_lies_below_the_negotiated_pair_offers_less_fr
     peer_free(&peer);
 }
 
+/* A number at random is that of a message which was never sent, or of one that was acknowledged before. */
+static void NEG_09_a_null_ack_whose_number_is_not_current_restricts_nothing(void)
+{
+    static const unsigned numbers[] = {40000, 60000, 0};
+    for (unsigned i = 0; i < 3; i++) {
+        struct peer peer;
+        struct forged packet;
+        peer_init(&peer, NETBLT_RECEIVER, true);
+        peer.options.rate = NETBLT_RATE_AUTO;
+        peer.params.burst_size = 8;
+        peer.params.burst_interval_ms = 20;
+        peer_open(&peer);
+        unsigned gos = (unsigned)peer_last_messages(&peer, messages, 128);
+        peer_null_ack(&peer, gos);
+        forge_null_ack(&peer, &packet, numbers[i], 1, 1000);
+        peer_send(&peer, &packet);
+        peer_mark(&peer);
+        send_buffer(&peer, 0, gos, false);
+        peer_last_messages(&peer, messages, 128);
+        CHECK_EQUAL(messages[0].type, OK);
+        CHECK(messages[0].burst_size >= 8 && messages[0].burst_interval_ms <= 20);
+        peer_free(&peer);
+    }
+}
+
 /* NEG-09 field by field: the sender took the longer interval as offered and shortened the burst alone, so the interval
  * is not its limit: 8 packets every 20 ms it had agreed to before. */
 static void NEG_09_a_field_that_was_left_as_offered_is_no_limit_of_the_sender(void)
@@ -332,6 +357,7 @@ int main(void)
     RUN(AMB_43_with_only_retransmissions_left_a_faster_pair_holds_at_once);
     RUN(AMB_43_a_pair_is_slower_or_faster_as_a_whole);
     RUN(AMB_43_a_limit_turns_an_offer_without_pace_into_a_paced_one);
+    RUN(NEG_09_a_null_ack_whose_number_is_not_current_restricts_nothing);
     RUN(a_receiver_whose_limit_lies_below_the_negotiated_pair_offers_less_from_its_first_OK_on);
     RUN(NEG_09_a_field_that_was_left_as_offered_is_no_limit_of_the_sender);
     return 0;

@@ -173,6 +173,11 @@ size_t nb_control_queue_write(struct nb_control_queue *queue, uint8_t *body, siz
     return bytes;
 }
 
+bool nb_control_queue_ack_is_current(const struct nb_control_queue *queue, uint16_t ack)
+{
+    return ack == queue->acked || nb_control_queue_ack_is_news(queue, ack);
+}
+
 bool nb_control_queue_ack_is_news(const struct nb_control_queue *queue, uint16_t ack)
 {
     return nb_seq_after(ack, queue->acked) && (uint16_t)(ack - queue->acked) <= queue->sent;

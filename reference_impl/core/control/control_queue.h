@@ -65,6 +65,9 @@ bool nb_control_queue_has_news(const struct nb_control_queue *queue);
 size_t nb_control_queue_write(struct nb_control_queue *queue, uint8_t *body, size_t capacity, uint16_t control_timer_ms,
                               netblt_time now);
 
+/* Whether `ack` is the highest one so far or a higher one, and acknowledges nothing that was never sent. */
+bool nb_control_queue_ack_is_current(const struct nb_control_queue *queue, uint16_t ack);
+
 /* Whether `ack` acknowledges something, and nothing that was never sent. */
 bool nb_control_queue_ack_is_news(const struct nb_control_queue *queue, uint16_t ack);
 /* The oldest message if `ack` covers it, else NULL. Look at it, then nb_control_queue_pop(). */

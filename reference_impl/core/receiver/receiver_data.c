@@ -228,6 +228,11 @@ void nb_receiver_on_null_ack(netblt_connection *connection, const struct nb_pack
         nb_observe_dropped(connection->endpoint, connection, "its padding is not that of a guarded connection");
         return;
     }
+    if (!nb_control_queue_ack_is_current(&connection->receiver.queue, fields->high_seq)) {
+        /* A later packet has brought a later pair, or a forger has guessed the padding and not the number. */
+        nb_observe_dropped(connection->endpoint, connection, "its acknowledgement is old, or of messages never sent");
+        return;
+    }
     nb_rate_control_null_ack(&connection->receiver.rate, fields->high_seq, reported);
     if (reported.size > 0) /* the pace that data timers must expect */
         connection->receiver.burst = reported;
