@@ -412,6 +412,27 @@ def test_packets_counted_from_one_hide_no_violation(reader: Reader, capture: Pat
     assert [finding.verdict for finding in found if finding.requirement == "ORDER-02"] == [verdict]
 
 
+@pytest.mark.parametrize(("served", "verdicts"), [(True, []), (False, ["violation"])])
+def test_a_packet_that_the_sender_never_sent_is_not_missed(
+    reader: Reader, capture: Path, served: bool, verdicts: list[str]
+) -> None:
+    """AMB-10. All that the sender emits is captured: it counts from 1, and the receiver asks for packet 0."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(*(go(1 + number, number) for number in range(3)))
+    for buffer in range(2):
+        for number in range(1, 4):
+            trace.data(buffer, number, 3, ldata=number == 3)
+    trace.control(resend(4, 0, [0, 2]))
+    if served:
+        trace.data(0, 2, 4)
+    trace.data(2, 1, 4)
+    trace.control(resend(4, 0, [0, 2]), resend(5, 0, [0, 2]))
+    found = reader.findings(trace.save(capture), "-o", "netblt.capture_points:sender")
+    assert [finding.verdict for finding in found if finding.requirement == "ORDER-02"] == verdicts
+
+
 def test_long_lists_are_compared_in_one_walk(reader: Reader, capture: Path) -> None:
     """Each RESEND takes over what the one before it requested. Comparing each with each took 0.15 s per packet."""
     trace = Trace(packet_size=4)

@@ -146,11 +146,16 @@ static void supersede(const struct nb_event *event, const struct nb_message *mes
 }
 
 /* Packets not sent for the first time yet are no retransmissions. In-order sending puts everything up to the highest
- * number seen in the past; with the LDATA seen, everything up to that. */
-static bool sent_before(const struct nb_buffer *buffer, uint16_t packet)
+ * number seen in the past; with the LDATA seen, everything up to that. Where all that the sender emits is captured, a
+ * packet that was not captured does not exist: packet 0, for a sender that counts from 1 (AMB-10). */
+static bool sent_before(const struct nb_event *event, const struct nb_buffer *buffer, uint16_t packet)
 {
-    return buffer != NULL && buffer->ok_seq == 0 &&
-           packet <= (buffer->last >= 0 ? buffer->last : buffer->life->highest);
+    if (buffer == NULL || buffer->ok_seq != 0 ||
+        packet > (buffer->last >= 0 ? buffer->last : buffer->life->highest)) {
+        return false;
+    }
+    const struct nb_part *part = nb_buffer_known_part(buffer, packet);
+    return !nb_sees_all_of(event->stream, event->stream->sender) || part == NULL || part->copies > 0;
 }
 
 static void open_request(const struct nb_event *event, const struct nb_message *message, int64_t seq)
@@ -161,7 +166,7 @@ static void open_request(const struct nb_event *event, const struct nb_message *
 
     supersede(event, message);
     for (unsigned i = 0; i < message->count; i++) {
-        count += sent_before(buffer, nb_resend_entry(event->packet, message, i));
+        count += sent_before(event, buffer, nb_resend_entry(event->packet, message, i));
     }
     if (count == 0) {
         return;
@@ -177,7 +182,7 @@ static void open_request(const struct nb_event *event, const struct nb_message *
     request->room = count;
     for (unsigned i = 0; i < message->count; i++) {
         const uint16_t packet = nb_resend_entry(event->packet, message, i);
-        if (sent_before(buffer, packet)) {
+        if (sent_before(event, buffer, packet)) {
             request->waiting[request->count++] = packet;
         }
     }
