@@ -21,6 +21,7 @@ NULL_ACK_BYTES = 20
 ALIGNMENT_BYTES = 4
 FROM_SENDER_ONLY = (Type.DATA, Type.LDATA, Type.NULL_ACK)
 FROM_RECEIVER_ONLY = (Type.CONTROL, Type.DONE)
+OF_NO_CONNECTION = (Type.ABORT, Type.REFUSED, Type.QUITACK)
 
 
 NO_HEADER = Check("WIRE-02", expected="a header of 12 bytes", seen="a packet of {size} bytes")
@@ -82,11 +83,6 @@ class FormatOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
         self._version: int | None = None
-        self._versions_of_peer: set[int] = set()
-
-    def sent(self, packet: Packet, time_us: int, frame: int) -> None:
-        del time_us, frame
-        self._versions_of_peer.add(packet.version)
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         del time_us
@@ -107,18 +103,14 @@ class FormatOracle(Oracle):
         self._check_direction(packet, packet.type, frame)
 
     def _check_header(self, packet: Packet, frame: int) -> None:
-        """AMB-01: any version byte, as long as it is the same in the whole connection."""
+        """AMB-01: any version byte, the same in the whole connection. What may answer a packet of no connection has the
+        version of that packet (AMB-55), or that of its emitter, which echoes the version of an OPEN."""
         if self._version is None:
             self._version = packet.version
-        if packet.version != self._version and not self._may_be_of_no_connection(packet):
+        if packet.version != self._version and packet.type not in OF_NO_CONNECTION:
             self.report(OTHER_VERSION, frame, before=self._version, version=packet.version)
         if packet.header_padding:
             self.report(HEADER_PADDING, frame)
-
-    def _may_be_of_no_connection(self, packet: Packet) -> bool:
-        """REFUSED answers an OPEN, in the version of that OPEN. ABORT may answer a packet of no connection (AMB-55), in
-        the version of that packet."""
-        return packet.type is Type.REFUSED or (packet.type is Type.ABORT and packet.version in self._versions_of_peer)
 
     def _check_length(self, packet: Packet, kind: Type, frame: int) -> None:
         behind = len(packet.raw) - packet.length

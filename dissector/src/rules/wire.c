@@ -29,7 +29,6 @@ static const char *const mistakes[] = {[LEFT_OUT] = "zero",
 struct emitter {
     bool versioned;       /* `version` is valid */
     uint8_t version;      /* of its first packet that belongs to the connection */
-    uint32_t versions[8]; /* bits: the version bytes of all its packets */
     bool clashed;         /* acts as sender and as receiver: reported once */
     uint8_t bad_data;
     uint8_t data_left_out;
@@ -225,14 +224,11 @@ static void judge_body(const struct nb_event *event)
     }
 }
 
-/* An ABORT or REFUSED may answer a packet of no connection: in the version of that packet (AMB-01). */
+/* May answer a packet of no connection, so not in the version of this one: in that of the packet, or in the version of
+ * its emitter, which echoed that of the OPEN as long as the connection was there (AMB-01, AMB-55). */
 static bool may_be_of_no_connection(const struct nb_event *event)
 {
-    const uint8_t version = event->packet->version;
-    const uint32_t *peers = wire_of(event->stream)->emitter[1 - event->end].versions;
-
-    return (event->packet->type == NB_ABORT || event->packet->type == NB_REFUSED) &&
-           (peers[version / 32] >> version % 32 & 1) != 0;
+    return event->packet->type == NB_ABORT || event->packet->type == NB_REFUSED || event->packet->type == NB_QUITACK;
 }
 
 /* WIRE-02: AMB-01, any version byte, but one. */
@@ -242,7 +238,6 @@ void nb_wire_version(const struct nb_event *event)
     const uint8_t version = event->packet->version;
 
     event->stream->end[event->end].packets++;
-    emitter->versions[version / 32] |= (uint32_t)1 << version % 32;
     const bool changes = emitter->versioned && version != emitter->version;
     if (may_be_of_no_connection(event)) {
         if (!changes) {
