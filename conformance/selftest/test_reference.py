@@ -87,9 +87,11 @@ def ours(packet: bytes) -> Step:
     return "iut", packet
 
 
-def written(folder: Path, steps: Sequence[Step], gap_us: int = 10_000) -> Path:
+def written(
+    folder: Path, steps: Sequence[Step], gap_us: int = 10_000, udp_ports: tuple[int, int] | None = None
+) -> Path:
     """A capture of the tester: one packet each `gap_us`."""
-    capture = Capture()
+    capture = Capture(udp_ports)
     for number, (who, packet) in enumerate(steps):
         tester = who == "tester"
         ends = (TESTER_ADDRESS, IUT_ADDRESS) if tester else (IUT_ADDRESS, TESTER_ADDRESS)
@@ -236,6 +238,23 @@ def test_the_reference_itself_is_never_outside(
     followed = explain(path)
     assert {end.role for end in followed} == {"sender", "receiver"}
     assert [end.outside for end in followed if end.outside is not None] == []
+
+
+OFFLOADED = paths.root() / "pcaps" / "offload" / "offloaded-transfer.pcapng"
+
+
+def test_packets_in_one_datagram_are_judged_one_by_one() -> None:
+    followed = explain(OFFLOADED, "sender")
+    assert [(end.role, end.outside) for end in followed] == [("sender", None), ("receiver", None)]
+
+
+@pytest.mark.parametrize("kept", [65535, 100])
+def test_packets_that_a_cut_datagram_hides_may_have_arrived(tmp_path: Path, kept: int) -> None:
+    both = b"".join(TESTER.data(data(number, ack=2)) for number in (0, 1))
+    path = written(tmp_path, [*RECEIVER, GOS, theirs(both), ours(IUT.control([ok(3, 0)]))], udp_ports=(9980, 9980))
+    cut = tmp_path / "cut.pcapng"
+    subprocess.run(["editcap", "-s", str(kept), str(path), str(cut)], check=True)
+    assert [end.outside for end in explain(cut, "sender")] == [None, None]
 
 
 def test_a_packet_that_may_have_been_damaged_accuses_nobody(tmp_path: Path) -> None:

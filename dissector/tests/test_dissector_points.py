@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from dissector.tests.forge import DATA, Trace, data_body, go, packet
 from dissector.tests.mutants import plans
 from dissector.tests.reader import Reader
 from dissector.tests.transfers import load, random_plan, run_all
@@ -55,3 +58,21 @@ def test_an_interface_without_a_position_is_judged_as_before(tmp_path: Path, rea
     same = counted(reader, tmp_path / "both.pcapng", "-o", "netblt.capture_points:-, nobody knows")
     assert before.suspicions == same.suspicions
     assert before.suspicions
+
+
+@pytest.mark.parametrize(
+    ("position", "verdict"), [("sender", "violation"), ("between", "suspected"), ("receiver", "suspected")]
+)
+def test_only_at_its_emitter_a_packet_cannot_have_been_cut(
+    tmp_path: Path, reader: Reader, position: str, verdict: str
+) -> None:
+    """WIRE-04: Length counts four bytes more than were sent."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    whole = packet(DATA, data_body(0, 1, 0, bytes(trace.packet_size)), 1000, 1, covered=24)
+    trace.put(whole[:-4], trace.sender, trace.receiver)
+    path = trace.save(tmp_path / "short.pcapng")
+    [found] = reader.findings(path, "-o", f"netblt.capture_position:{position}")
+    assert (found.requirement, found.verdict, found.offender) == ("WIRE-04", verdict, "10.0.0.1 sender")

@@ -158,15 +158,24 @@ def _state_points(ends: Ends, interfaces: tuple[int, int]) -> None:
     received."""
     names = [_NOWHERE] * (max(interfaces) + 1)
     for number, interface in enumerate(interfaces):
-        missed = ends.pairing.missed_by(number) + unseen_arrivals(ends.pairing, number)
+        missed, unseen = ends.pairing.missed_by(number), unseen_arrivals(ends.pairing, number)
         if missed:
             ends.notes.append(
-                f"{ends.names[number]} lacks {missed} packet{'s' * (missed != 1)} that passed there: what it does not "
-                "show may have happened"
+                f"{ends.names[number]} lacks {_packets(missed)} that passed there: what it does not show may have "
+                "happened"
             )
-            continue
-        names[interface] = " ".join(sorted(_hosts(ends.pairing, number))) or _NOWHERE
+        if unseen:
+            ends.notes.append(
+                f"{ends.names[number]} does not show the arrival of {_packets(unseen)} that its end confirms: the "
+                "capture missed them, or the end confirms what never arrived (CTRL-06, CTRL-14)"
+            )
+        if not missed and not unseen:
+            names[interface] = " ".join(sorted(_hosts(ends.pairing, number))) or _NOWHERE
     ends.preference = ",".join(names)
+
+
+def _packets(count: int) -> str:
+    return f"{count} packet{'s' * (count != 1)}"
 
 
 def _hosts(pairing: Pairing, number: int) -> set[str]:

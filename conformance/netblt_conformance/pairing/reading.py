@@ -22,7 +22,8 @@ from netblt_conformance.packets import captures, etftp
 from netblt_conformance.packets.captures import CapturedPacket
 from netblt_conformance.packets.ip_layer import ip_packet
 from netblt_conformance.packets.ipv4 import NETBLT_PROTOCOL, UDP_HEADER_BYTES, UDP_PROTOCOL
-from netblt_conformance.wire.fast import checksum_ok, peek, sums_to_ffff
+from netblt_conformance.packets.offload import packet_bytes
+from netblt_conformance.wire.fast import checksum_ok, sums_to_ffff
 
 Integers = npt.NDArray[np.int64]
 
@@ -214,15 +215,7 @@ def carried_by(packet: CapturedPacket) -> Iterator[_Carried]:
 
 
 def _split(flow: tuple[bytes, bytes, int, int], identification: int, payload: bytes, length: int) -> Iterator[_Carried]:
-    """One packet, or those that segmentation offload put into one datagram: of one size, only the last may be
-    shorter."""
-    header = peek(payload)
-    size = length
-    if header is not None and 12 <= header.length < len(payload):
-        for tried in (header.length, (header.length + 3) & ~3):
-            if tried < len(payload) and checksum_ok(payload[tried : 2 * tried]):
-                size = tried
-                break
+    size = packet_bytes(payload, length)
     for number, at in enumerate(range(0, max(length, 1), max(size, 1))):
         own = identification if identification == NO_ID else (identification + number) & 0xFFFF
         yield _Carried(flow, own, payload[at : at + size], min(size, length - at))

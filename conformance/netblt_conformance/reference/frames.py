@@ -6,12 +6,13 @@ from __future__ import annotations
 import ipaddress
 import itertools
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from netblt_conformance.packets import captures, ipv4
 from netblt_conformance.packets.ip_layer import ip_packet
+from netblt_conformance.packets.offload import packet_bytes
 from netblt_conformance.simlib import guided
 
 _US = 1000
@@ -36,6 +37,7 @@ class Frame:
     cut: bool  # the capture holds only its beginning: the rest was filled with zeros
     captured: int  # bytes of the NETBLT packet in the capture
     udp: bool
+    hides_more: bool  # more packets followed in the datagram, and the capture cut off their headers
 
     @property
     def places(self) -> tuple[Place, Place]:
@@ -58,37 +60,48 @@ def place_text(place: Place) -> str:
 
 def read(path: Path) -> list[Frame]:
     """The NETBLT packets of a pcapng file. BrokenCaptureError when it cannot be read."""
-    found = (_frame(packet) for packet in captures.read(path))
-    return [frame for frame in found if frame is not None]
+    return [frame for packet in captures.read(path) for frame in _frames(packet)]
 
 
-def _frame(packet: captures.CapturedPacket) -> Frame | None:
+def _frames(packet: captures.CapturedPacket) -> Iterator[Frame]:
+    """The NETBLT packets in a captured frame: none, one, or several in one UDP datagram."""
     ip = ip_packet(packet.interface.link_type, packet.data, packet.original_length)
     if ip is None or ip.fragment:
-        return None
+        return
     payload = packet.data[ip.begin : ip.end]
     missing = max(0, min(ip.end, packet.original_length) - len(packet.data))
     captured, udp = len(payload), ip.protocol == ipv4.UDP_PROTOCOL
     payload += bytes(missing)
+    size = len(payload)
     if udp:
         inner = ipv4.udp_payload(payload)
         if inner is None or guided.read(inner).fault:
-            return None
+            return
         captured, payload = max(0, captured - ipv4.UDP_HEADER_BYTES), inner
+        size = packet_bytes(inner, len(inner))
+        if missing:  # the header of a second packet may have been cut off
+            size = min(size, (guided.read(inner).length + 3) & ~3)
     elif ip.protocol != ipv4.NETBLT_PROTOCOL:
-        return None
-    return Frame(
-        packet.number,
-        packet.interface.number,
-        packet.time_ns // _US,
-        ip.source,
-        ip.destination,
-        ip.identification,
-        guided.read(payload),
-        missing > 0,
-        min(captured, len(payload)),
-        udp,
-    )
+        return
+    for number, at in enumerate(range(0, max(len(payload), 1), max(size, 1))):
+        if at > max(captured - _HEADER_BYTES, 0):
+            return
+        part = payload[at : at + size]
+        there = min(captured - at, len(part))
+        hides_more = captured - _HEADER_BYTES < at + size < len(payload)
+        yield Frame(
+            packet.number,
+            packet.interface.number,
+            packet.time_ns // _US,
+            ip.source,
+            ip.destination,
+            (ip.identification + number) & 0xFFFF if ip.identification else ip.identification,
+            guided.read(part),
+            there < len(part),
+            there,
+            udp,
+            hides_more,
+        )
 
 
 def conversations(frames: Iterable[Frame]) -> list[Conversation]:

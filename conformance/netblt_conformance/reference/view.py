@@ -77,8 +77,8 @@ def _shows_its_begin(conversation: Conversation) -> bool:
 
 
 def shows_its_header(frame: Frame) -> bool:
-    """Whether all fields of the packet were captured; of DATA the data may be missing."""
-    return not frame.cut or (frame.read.is_data and frame.captured >= _HEADER_BYTES)
+    """Whether all fields of the packet were captured; of DATA the data may be missing. So for those after it."""
+    return not frame.hides_more and (not frame.cut or (frame.read.is_data and frame.captured >= _HEADER_BYTES))
 
 
 def _sends_data(conversation: Conversation, end: Place) -> bool | None:

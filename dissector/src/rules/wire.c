@@ -489,8 +489,10 @@ void nb_wire_broken(const struct nb_event *event, bool verified)
 {
     const struct nb_packet *packet = event->packet;
     const bool intact = verified && (is_intact(packet, packet->length) || is_intact(packet, packet->reported));
-    const struct nb_charge cut = {
-        .rule = NB_RULE_WIRE_LENGTH, .offender = event->end, .excuse = "it may have been cut on the way"};
+    const bool as_emitted = event->stream->captured_at == event->end && !packet->fragment;
+    const struct nb_charge cut = {.rule = NB_RULE_WIRE_LENGTH,
+                                  .offender = event->end,
+                                  .excuse = as_emitted ? NULL : "it may have been cut on the way"};
 
     switch (packet->status) {
     case NB_SOUND:
