@@ -133,9 +133,11 @@ def ci_templates(_given: argparse.Namespace) -> list[Command]:
 
 
 def packages(given: argparse.Namespace) -> list[Command]:
-    """For each release: built twice, the same bits; installed, tested and removed in a root of it."""
+    """For each release: built twice, the same bits; installed, tested and removed in a root of it. Ubuntu: where a
+    mirror of it is named."""
     tools, made = ROOT / "tools", []
-    for suite in ("bookworm", "trixie"):
+    ubuntu = ("noble",) if os.environ.get("NETBLT_UBUNTU_MIRROR") else ()
+    for suite in ("bookworm", "trixie", *ubuntu):
         output = str(given.report / f"packages-{suite}")
         made += [
             [str(tools / "package"), "deb", "--suite", suite, "--output", output, "--twice"],
@@ -277,7 +279,7 @@ JOBS = [
         skeletons),
     Job("ci-templates", "the steps of the CI templates with the wheel, and the time to the first verdict", HOUR_S,
         ci_templates, keep_going=True),
-    Job("packages", "Debian packages for two releases: equal builds, tested and removed in fresh roots; the container",
+    Job("packages", "Debian packages for each release: equal builds, tested and removed in fresh roots; the container",
         3 * HOUR_S, packages),
     Job("broken-programs", "twelve mutants as programs on the wire link: time beside the reference, first likely cause",
         2 * HOUR_S, broken_programs),
