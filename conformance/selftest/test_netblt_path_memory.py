@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ pytest_plugins = ["selftest.netblt_command_fixtures"]
 USUAL_PAIR = (48, 15)
 SLOW_BPS = 1e6  # 0.75 of it are 6 packets in 96 ms, or a little longer
 DELAY_S = 0.01
+OPENING_TYPES = (0, 1)
+ID_WORD = 7  # the lower half of the unique ID, after the header and the upper half
 
 
 @pytest.fixture
@@ -26,6 +30,22 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("NETBLT_NO_PATH_MEMORY", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "netblt" / "paths.json"
+
+
+class UnmarkedRelay(LossyRelay):
+    """Changes the unique ID of OPEN and RESPONSE, so that each end takes the other one for another implementation."""
+
+    def _pass_on(self, leaving: socket.socket, datagram: bytes) -> None:
+        if datagram[3] in OPENING_TYPES:
+            words = list(struct.unpack(">8H", datagram[:16]))
+            before = words[ID_WORD]
+            words[ID_WORD] ^= 1
+            total = (~words[0] & 0xFFFF) + (~before & 0xFFFF) + words[ID_WORD]  # RFC 1624
+            while total >> 16:
+                total = (total & 0xFFFF) + (total >> 16)
+            words[0] = ~total & 0xFFFF
+            datagram = struct.pack(">8H", *words) + datagram[16:]
+        super()._pass_on(leaving, datagram)
 
 
 def entry(lab: Lab, role: str, **changes: Any) -> dict[str, Any]:
@@ -120,6 +140,35 @@ class TestTheFile:
         assert cache.stat().st_mode & 0o777 == 0o600
         assert cache.parent.stat().st_mode & 0o777 == 0o700
         assert [path.name for path in cache.parent.iterdir()] == [cache.name]
+
+    def test_a_receiver_whose_rate_is_fixed_slows_down_no_later_transfer(
+        self, udp_lab: Lab, cache: Path, tmp_path: Path
+    ) -> None:
+        """Nobody has measured what the path carries beyond the pair of the receiver."""
+        source, target = make_file(tmp_path / "source", 600_000), tmp_path / "target"
+        fixed = ("--rate", "fixed", "--burst-size", "8", "--burst-interval", "10", "--buffer-size", "14560")
+        for _ in range(2):
+            udp_lab.wait_for_peer(udp_lab.there, "recv", target, *fixed)
+            client = udp_lab.start(udp_lab.here, "send", source, udp_lab.there.address, "--json")
+            assert client.wait() == DONE, client.errors
+            (noted,) = json.loads(cache.read_text())["paths"]
+            assert noted["is_least"]
+            assert pair_bps(client) == pytest.approx(8 * 1500 * 8 / 0.015)  # its size, and the usual interval
+
+    @pytest.mark.parametrize("foreign", [True, False])
+    def test_the_rate_of_a_foreign_sender_is_not_that_of_the_path(
+        self, udp_lab: Lab, cache: Path, tmp_path: Path, foreign: bool
+    ) -> None:
+        """It may keep to the pair that was agreed, and would be slower each time that this one is proposed."""
+        source, target = make_file(tmp_path / "source", 4_000_000), tmp_path / "target"
+        relay_kind = UnmarkedRelay if foreign else LossyRelay
+        with relay_kind(udp_lab.there, udp_lab.udp_port, delay_s=DELAY_S) as relay:
+            udp_lab.wait_for_peer(udp_lab.there, "send", source)
+            words = ["recv", str(target), udp_lab.there.address, "--encap", "udp", "--json"]
+            client = udp_lab.start_raw(udp_lab.here, [*words, "--udp-port", str(relay.port)])
+            assert client.wait() == DONE, client.errors
+        assert target.read_bytes() == source.read_bytes()
+        assert cache.exists() != foreign
 
     def test_a_damaged_file_is_reported_and_does_no_harm(self, udp_lab: Lab, cache: Path, tmp_path: Path) -> None:
         remember(cache)

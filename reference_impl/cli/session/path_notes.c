@@ -25,6 +25,14 @@ static double pair_rate(unsigned size, unsigned interval_ms, double wire_bytes)
     return interval_ms == 0 ? 0 : 8e3 * size * wire_bytes / interval_ms;
 }
 
+/* No OK changed the pair that was agreed: neither end has measured the path. Else each transfer with a receiver whose
+ * rate is fixed would begin with a part of the rate of the one before. */
+static bool keeps_to_what_was_agreed(const netblt_info *info)
+{
+    return info->burst_size == info->negotiated.burst_size &&
+           info->burst_interval_ms == info->negotiated.burst_interval_ms;
+}
+
 /* A transfer that ends with a slower pair than it began with has shown that the path carries no more, however short it
  * was. A faster pair than what arrived may be one that was not tried. False: nothing was shown. */
 static bool measured(const step *one, known_path *path)
@@ -41,6 +49,8 @@ static bool measured(const step *one, known_path *path)
     *path = (known_path){.bits_per_second = 8 * carried.bytes_per_s * wire_bytes / agreed->packet_size,
                          .round_trip_s = (double)one->shortest_round_trip_us / 1e6,
                          .is_least = carried.is_least && !is_slower};
+    if (keeps_to_what_was_agreed(info))
+        path->is_least = true;
     if (ended > 0 && ((is_slower && path->bits_per_second <= 0) || path->bits_per_second > ended))
         path->bits_per_second = ended;
     return path->bits_per_second > 0;
@@ -52,12 +62,19 @@ static bool goes_the_usual_way(const session *all, const step *one)
     return one->work.role == all->given->role;
 }
 
+/* The sender of another implementation may keep to the pair that was agreed, whatever OKs offer, and be slower than the
+ * path by itself: what arrives is its rate and not that of the path. */
+static bool shows_the_path(const step *one)
+{
+    return one->work.info.guarded || one->work.role == NETBLT_SENDER;
+}
+
 void path_notes_settle(session *all, const step *one)
 {
     known_path path;
     if (!goes_the_usual_way(all, one) || !one->work.opened)
         return;
-    if (one->work.outcome == NETBLT_PEER_DEAD)
+    if (one->work.outcome == NETBLT_PEER_DEAD || !shows_the_path(one))
         path_memory_distrust(&all->paths);
     else if (one->work.outcome == NETBLT_DONE && measured(one, &path))
         path_memory_note(&all->paths, &path);
