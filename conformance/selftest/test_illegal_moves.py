@@ -143,7 +143,7 @@ def test_a_change_after_which_the_packet_is_legal_is_left_out(
     ("role", "moves"),
     [
         # Data of no buffer, outside of it, of a wrong size, from another port and host, and of a damaged content.
-        ("passive-receiver", ["bad.data.buffer 0 70000", "bad.data.packet 0 20", "bad.data.bytes 0 -4"]),
+        ("passive-receiver", ["bad.data.buffer 0 70000", "bad.data.packet 0 20", "bad.data.bytes 0 8"]),
         ("active-receiver", ["bad.data.local_port 0 1", "bad.data.source 0 1", "bad.type 1"]),
         # A number that was acknowledged with another content, one beyond a hole, an unreadable message.
         ("passive-sender", ["bad.go.seq 0 65535", "bad.resend.buffer+seq 0 70000 20000", "bad.resend.count 0 3"]),

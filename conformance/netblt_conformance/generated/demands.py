@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from netblt_conformance.generated import originals
 from netblt_conformance.oracles.session import after
 from netblt_conformance.packets import packets
-from netblt_conformance.packets.packets import MINIMUM_BYTES, Kind, Message, Packet, Type
+from netblt_conformance.packets.packets import MINIMUM_BYTES, Kind, Message, Packet
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 
 _WAITS = 1000  # buffers and messages this far ahead cannot be on their way
@@ -88,8 +88,7 @@ def of_data(packet: Packet, peer: SenderPeer) -> Demand | None:
         return None  # zeros that fill it up are no data (AMB-02)
     outside = packet.packet >= terms.packets_per_buffer
     beyond = packet.packet * terms.packet_size + size > terms.buffer_size
-    wrong_size = size > terms.packet_size or (packet.type is Type.DATA and size != terms.packet_size)
-    if outside or beyond or wrong_size:
+    if outside or beyond or size > terms.packet_size:  # a shorter DATA packet may be stored (AMB-75)
         return Demand(Effect.END, "ROBUST-06")
     if terms.data_checksum and packet.data_checksum != packets.data_checksum(packet.data):
         return Demand(Effect.NONE, "CKSUM-07")
