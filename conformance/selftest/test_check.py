@@ -182,7 +182,7 @@ def test_what_cannot_be_judged_is_named_and_is_neither_pass_nor_failure(command:
     empty = tmp_path / "empty"
     empty.mkdir()
     for name, complaint in (
-        (str(foreign), "holds no NETBLT"),
+        (str(foreign), "holds no NETBLT packet, or only some that the capture cut off"),
         (str(text), "text.pcap"),
         ("/no/such/file", "No such file"),
         (str(empty), "holds no capture"),

@@ -115,7 +115,7 @@ def judge(tshark: Tshark, file: IO[bytes], name: str, position: str | None = Non
         reader.damaged = ends.not_on_the_way(reader.damaged)
     conclude(checked, transfers, reader, position, ends.beside if ends else None)
     if not checked.transfers and not checked.error:
-        checked.error, checked.foreign = "holds no NETBLT packet", True
+        checked.error, checked.foreign = "holds no NETBLT packet, or only some that the capture cut off", True
     elif not checked.error and all(row.verdict is Verdict.NA for row in checked.results):
         checked.error = "holds nothing that can be judged; is it RFC 998 with the version byte of version 4?"
         checked.foreign = True
