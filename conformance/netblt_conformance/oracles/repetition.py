@@ -38,12 +38,17 @@ class RepetitionOracle(Oracle):
         self._provoked_us = -1  # when a packet of the tester left last
         self._published_ms = 0  # by the newest OK; 0: by none
         self._new_ok: tuple[int, int] | None = None  # an OK that was not repeated yet, and what it publishes
+        self._acked = session.highest_ack_sent
+        self._outdated: set[int] = set()  # messages that an acknowledgement, a new measurement, followed
         self._gaps_us: list[int] = []  # between repetitions without anything that provokes them
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
         del packet
         self._judge(time_us, frame)
         self._provoked_us = time_us
+        if self._acked != self.session.highest_ack_sent:
+            self._acked = self.session.highest_ack_sent
+            self._outdated |= self._messages
         if self._new_ok is not None and not after(self._new_ok[0], self.session.highest_ack_sent):
             self._new_ok = None
 
@@ -89,10 +94,13 @@ class RepetitionOracle(Oracle):
         return min((seq for seq in self._messages if after(seq, acked)), default=0)
 
     def _judge_gap(self, packet: Packet, time_us: int, frame: int) -> None:
-        """CONTROLs that nothing provokes but the control timer, which these OKs publish."""
+        """CONTROLs that nothing provokes but the control timer, which these OKs publish. An OK holds the value of the
+        moment when it was put into the control packet (RFC 998 5.2.1: a queue): an acknowledgement that came since is
+        a new measurement and may have shortened the timer."""
         calm = self._newest_us - self.session.round_trip_us > self._provoked_us
         repeats = {message.seq for message in packet.messages} <= self._messages
-        published_ms = min((m.control_timer_ms for m in packet.messages if m.kind is Kind.OK), default=0)
+        current = [m for m in packet.messages if m.kind is Kind.OK and m.seq not in self._outdated]
+        published_ms = min((m.control_timer_ms for m in current), default=0)
         if self.session.real_time or not published_ms or not calm or not repeats:
             self._gaps_us.clear()
             return
