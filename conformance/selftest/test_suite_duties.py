@@ -123,9 +123,30 @@ def test_repetitions_keep_half_of_the_published_timer(gap_ms: int, wrong: bool) 
     assert "CLOSE-07" not in seen(PASSIVE_RECEIVER, provoked), "packets of the tester came between"
 
 
+def test_an_acknowledgement_may_shorten_the_timer_while_an_ok_waits() -> None:
+    """The OK was put into the queue with the timer of that moment (RFC 998 5.2.1); the next one has the new value."""
+    queued = [*COMPLETE[:1], (MS, gives(0, 0, 0)), (MS, gives(0, 1, 0)), (3 * MS, tells(go(1, 0), go(2, 1), ok(3, 0)))]
+    assert "CLOSE-07" not in seen(PASSIVE_RECEIVER, [*queued, (MS, acked(2)), *every(100 * MS, 4, tells(ok(3, 0)))])
+    crossing = [*queued[:-1], (2 * MS, acked(2)), (MS, queued[-1][1]), *every(100 * MS, 4, tells(ok(3, 0)))]
+    assert "CLOSE-07" not in seen(PASSIVE_RECEIVER, crossing), "the acknowledgement crosses the OK"
+    newer = [*queued, (MS, acked(2)), (MS, gives(1, 0, 2)), (MS, gives(1, 1, 2)), (3 * MS, tells(ok(3, 0), ok(4, 1)))]
+    assert "CLOSE-07" in seen(PASSIVE_RECEIVER, [*newer, *every(100 * MS, 4, tells(ok(3, 0), ok(4, 1)))])
+
+
 def test_a_complete_buffer_without_ok_is_seen() -> None:
     assert "CTRL-14" in seen(PASSIVE_RECEIVER, [*COMPLETE[:-1], *every(S, 3, ALIVE)])
     assert seen(PASSIVE_RECEIVER, [*COMPLETE, (MS, acked(3)), *every(S, 3, ALIVE)]) == []
+
+
+def test_a_go_that_is_repeated_before_its_ok_opens_nothing_again() -> None:
+    """AMB-33: the queue may be cut into several CONTROLs, and the part with the GO comes before the one with the OK."""
+    terms = dataclasses.replace(TERMS, buffer_size=80, packet_size=40, max_buffers=5, flags=1)
+    opening = [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
+    first, second = tells(go(1, 0)), tells(ok(2, 0))
+    begun = [(MS, first), (MS, gives(0, 0, 0, data=bytes(40))), (MS, gives(0, 1, 0, data=bytes(40)))]
+    confirmed = [*begun, (3 * MS, first), (0, second), *every(9 * S, 6, first, second)]
+    assert "CTRL-14" not in seen(PASSIVE_RECEIVER, confirmed, opening)
+    assert "CTRL-14" in seen(PASSIVE_RECEIVER, [*begun, *every(9 * S, 6, first)], opening)
 
 
 @pytest.mark.parametrize(("gos", "wrong"), [(5, False), (4, True)])

@@ -181,3 +181,14 @@ def test_control_messages_are_read_as_the_layers_read_them() -> None:
             assert {n: getattr(layer, n) for n in names} == {
                 n: list(message.packets) if n == "packets" else getattr(message, n) for n in names
             }
+
+
+@pytest.mark.parametrize(("size", "asked"), [(15, [(7,)]), (14, [(7,)]), (13, [])])
+def test_a_last_resend_without_its_padding_is_a_message_and_a_mistake(size: int, asked: list[tuple[int]]) -> None:
+    """Its numbers are there, so an implementation may act upon it; RFC 998 8 asks for the padding all the same.
+    Without one byte of the numbers there is no message."""
+    body = bytes.fromhex("02000005 00000001 00010000 00070000")[:size]
+    header = bytes([0, 0, 2, Type.CONTROL, 0, 12 + size, 0, 10, 0, 20, 0, 0])
+    packet = packets.read(packets.seal(header + body))
+    assert [message.packets for message in packet.messages] == asked
+    assert packet.error is not None

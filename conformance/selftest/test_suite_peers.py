@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from netblt_conformance.packets.packets import Kind, Message
 from netblt_conformance.peer.receiver import ReceivedBuffer, ReceiverPeer
 from netblt_conformance.peer.sender import SenderPeer
@@ -42,3 +43,20 @@ def test_a_sender_serves_no_request_that_counts_as_served() -> None:
     peer._gos, peer._of_buffer, peer.served = [0], {}, {3}
     found = [peer._is_served(Message(Kind.RESEND, seq, 0, packets=(0,))) for seq in (3, 4)]
     assert found == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("ack", "pace"),
+    [(1, (8, 10)), (2, (3, 12)), (3, (3, 12)), (4, (8, 40)), (5, (8, 10))],
+)
+def test_a_sender_has_the_pace_of_the_newest_acknowledged_ok_or_a_slower_one(ack: int, pace: tuple[int, int]) -> None:
+    """RFC 998 4: it may modify what an OK offers, but only by making it more restrictive. Offers: a slower pair, more
+    packets than agreed in a longer interval, a faster pair."""
+    peer = SenderPeer.__new__(SenderPeer)
+    peer.agreed = cast("Any", SimpleNamespace(burst_size=8, burst_interval_ms=10))
+    offers = {2: (3, 12), 4: (20, 40), 5: (20, 5)}
+    peer._offers = [
+        Message(Kind.OK, seq, 0, burst_size=size, burst_interval_ms=interval)
+        for seq, (size, interval) in offers.items()
+    ]
+    assert peer.pace(ack) == pace

@@ -107,7 +107,7 @@ def of_null_ack(packet: Packet, peer: SenderPeer) -> Demand | None:
     """None when it is a legal one."""
     if after(packet.high_seq, originals.acknowledged(peer)):
         return Demand(Effect.ANY, "CTRL-06") if after(packet.high_seq, peer.consecutive) else None
-    if (packet.burst_size, packet.burst_interval_ms) != (peer.terms.burst_size, peer.terms.burst_interval_ms):
+    if (packet.burst_size, packet.burst_interval_ms) != peer.pace(packet.high_seq):
         return Demand(Effect.ANY, "NEG-09")
     return Demand(Effect.END, "ROBUST-04") if any(packet.padding) else None
 

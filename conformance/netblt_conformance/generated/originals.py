@@ -21,9 +21,9 @@ def original(base: str, which: int, peer: ReceiverPeer | SenderPeer) -> bytes | 
     if base == "type":
         return _of_wrong_type(which, peer)
     if isinstance(peer, SenderPeer):
-        terms = peer.terms
         if base == "null-ack":
-            return peer.forge.null_ack(acknowledged(peer), terms.burst_size, terms.burst_interval_ms)
+            known = acknowledged(peer)
+            return peer.forge.null_ack(known, *peer.pace(known))
         return _data(which, peer) if base == "data" else None
     message = next_message(base, which, peer)
     return peer.forge.control([message]) if message is not None else None
@@ -72,7 +72,7 @@ def news(which: int, peer: SenderPeer) -> bytes | None:
     """A packet that would have an effect: data, or the newest acknowledgement."""
     if which % 2:
         return _data(which, peer)
-    return peer.forge.null_ack(peer.consecutive, peer.terms.burst_size, peer.terms.burst_interval_ms)
+    return peer.forge.null_ack(peer.consecutive, *peer.pace(peer.consecutive))
 
 
 def acknowledged(peer: SenderPeer) -> int:

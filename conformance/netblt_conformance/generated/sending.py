@@ -145,7 +145,7 @@ class SendingPlayer(Player):
     def _await_burst(self) -> None:
         """The next burst leaves an interval after the one before, whichever buffers they are of (RATE-02)."""
         peer = self._peer
-        due_us = self._burst_us + peer.ms(peer.terms.burst_interval_ms)
+        due_us = self._burst_us + peer.ms(peer.pace()[1])
         if self._burst_us and due_us > peer.now_us:
             peer.listen(due_us - peer.now_us)
 
@@ -196,8 +196,7 @@ class SendingPlayer(Player):
                 self._carry(number)
                 peer.null_ack(number)  # an older one comes late
             case "ack-damaged", (number,) if self._known < number <= peer.consecutive:
-                terms = peer.terms
-                wire = peer.forge.null_ack(number, terms.burst_size, terms.burst_interval_ms)
+                wire = peer.forge.null_ack(number, *peer.pace(number))
                 self.copies.send_foreign(spoil(wire), peer.address)  # it acknowledges nothing (CKSUM-06)
             case "carry", (number,) if self._known < number <= peer.consecutive:
                 self._carry(number)

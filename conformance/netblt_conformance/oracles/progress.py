@@ -27,6 +27,7 @@ class ProgressOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
         self._open: dict[int, int] = {}  # buffers with a GO and without an OK -> its newest request
+        self._confirmed: set[int] = set()  # buffers with an OK: their GO may be repeated before it (AMB-33)
         self._complete_us: dict[int, int] = {}  # buffer -> when its last missing packet was sent
         self._armed_us: dict[int, int] = {}  # buffer -> when its GO was acknowledged
         self._requested: set[int] = set()  # buffers with a RESEND: their data timer may have any length (AMB-45)
@@ -59,9 +60,12 @@ class ProgressOracle(Oracle):
         for message in packet.messages:
             if message.kind is Kind.OK:
                 self._open.pop(message.buffer, None)
+                self._confirmed.add(message.buffer)
             elif message.kind is Kind.RESEND and after(message.seq, self._open.get(message.buffer, message.seq)):
                 self._open[message.buffer] = message.seq
                 self._requested.add(message.buffer)
+            elif message.buffer in self._confirmed:
+                continue
             elif message.kind is Kind.GO and after(message.seq, self.session.highest_ack_sent):
                 self._open.setdefault(message.buffer, message.seq)
 

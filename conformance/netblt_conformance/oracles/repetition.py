@@ -38,12 +38,18 @@ class RepetitionOracle(Oracle):
         self._provoked_us = -1  # when a packet of the tester left last
         self._published_ms = 0  # by the newest OK; 0: by none
         self._new_ok: tuple[int, int] | None = None  # an OK that was not repeated yet, and what it publishes
+        self._acked = session.highest_ack_sent
+        self._acked_us = -1  # when an acknowledgement of something new left last
+        self._came_us: dict[int, int] = {}  # when each OK came first
         self._gaps_us: list[int] = []  # between repetitions without anything that provokes them
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
         del packet
         self._judge(time_us, frame)
         self._provoked_us = time_us
+        if self._acked != self.session.highest_ack_sent:
+            self._acked = self.session.highest_ack_sent
+            self._acked_us = time_us
         if self._new_ok is not None and not after(self._new_ok[0], self.session.highest_ack_sent):
             self._new_ok = None
 
@@ -58,6 +64,7 @@ class RepetitionOracle(Oracle):
         for message in packet.messages:
             if message.kind is Kind.OK:
                 self._published_ms = message.control_timer_ms
+                self._came_us.setdefault(message.seq, time_us)
                 if message.seq not in self._messages and after(message.seq, self.session.highest_ack_sent):
                     self._new_ok = message.seq, message.control_timer_ms
         self._messages |= {message.seq for message in packet.messages}
@@ -89,10 +96,15 @@ class RepetitionOracle(Oracle):
         return min((seq for seq in self._messages if after(seq, acked)), default=0)
 
     def _judge_gap(self, packet: Packet, time_us: int, frame: int) -> None:
-        """CONTROLs that nothing provokes but the control timer, which these OKs publish."""
+        """CONTROLs that nothing provokes but the control timer, which these OKs publish. An OK holds the value of the
+        moment when it was put into the control packet (RFC 998 5.2.1: a queue): an acknowledgement since then is a
+        new measurement and may have shortened the timer."""
         calm = self._newest_us - self.session.round_trip_us > self._provoked_us
         repeats = {message.seq for message in packet.messages} <= self._messages
-        published_ms = min((m.control_timer_ms for m in packet.messages if m.kind is Kind.OK), default=0)
+        measured_us = self._acked_us + self.session.round_trip_us
+        oks = [message for message in packet.messages if message.kind is Kind.OK]
+        current = [m for m in oks if self._acked_us < 0 or self._came_us.get(m.seq, time_us) > measured_us]
+        published_ms = min((m.control_timer_ms for m in current), default=0)
         if self.session.real_time or not published_ms or not calm or not repeats:
             self._gaps_us.clear()
             return

@@ -239,7 +239,9 @@ def _read_body(kind: Type | None, body: bytes) -> dict[str, Any]:
     if kind is Type.CONTROL:
         messages = tuple(_messages(body))
         rest = len(body) - sum(message.size for message in messages)
-        error = f"{rest} bytes after message {len(messages)} are no control message" if rest else None
+        error = f"{rest} bytes after message {len(messages)} are no control message" if rest > 0 else None
+        if rest < 0:
+            error = f"{-rest} bytes of padding are missing after message {len(messages)}"
         return {"messages": messages, "error": error}
     if kind in STRING_TYPES:
         return {"string": body}
@@ -251,7 +253,8 @@ def _unpacked(layout: struct.Struct, names: tuple[str, ...], body: bytes) -> dic
 
 
 def _messages(body: bytes) -> Iterator[Message]:
-    """The messages of a CONTROL up to the first one that is unknown or not complete."""
+    """The messages of a CONTROL up to the first one that is unknown or not complete. A last RESEND without the padding
+    behind its numbers has all that it says: an implementation may act upon it or not."""
     at = 0
     while len(body) - at >= _MESSAGE.size:
         code, pad, seq, buffer = _MESSAGE.unpack_from(body, at)
@@ -267,12 +270,14 @@ def _messages(body: bytes) -> Iterator[Message]:
         elif code == Kind.RESEND and left >= _LIST.size:
             count, pad2 = _LIST.unpack_from(body, at)
             at += _LIST.size
-            if left < _LIST.size + 2 * (count + count % 2):
+            if left < _LIST.size + 2 * count:
                 return
-            *numbers, fill = struct.unpack_from(f">{count}H{count % 2}H", body, at) + (0,) * (1 - count % 2)
-            at += 2 * (count + count % 2)
+            numbers = struct.unpack_from(f">{count}H", body, at)
+            at += 2 * count
+            fill = int.from_bytes(body[at : at + 2 * (count % 2)], "big")
+            at += 2 * (count % 2)
             padding = struct.pack(">BHH", pad, pad2, fill)
-            yield Message(Kind.RESEND, seq, buffer, packets=tuple(numbers), padding=padding)
+            yield Message(Kind.RESEND, seq, buffer, packets=numbers, padding=padding)
         else:
             return
 

@@ -32,6 +32,7 @@ class SenderPeer(Peer):
         self.messages: dict[int, Message] = {}  # every control message seen, by sequence number
         self._consecutive = 0  # when last looked at
         self._of_buffer: dict[tuple[Kind, int], list[Message]] = {}  # by sequence number
+        self._offers: list[Message] = []  # the OKs that offer a burst, by sequence number
         self._requests: list[tuple[int, int]] = []  # heap of (buffer, sequence number) of RESENDs to serve
         self.controls: list[Seen] = []
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
@@ -82,9 +83,18 @@ class SenderPeer(Peer):
         self._answers = False
 
     def null_ack(self, high_seq: int | None = None) -> int:
-        terms = self.terms
         ack = self.ack if high_seq is None else high_seq
-        return self.send(self.forge.null_ack(ack, terms.burst_size, terms.burst_interval_ms))
+        return self.send(self.forge.null_ack(ack, *self.pace(ack)))
+
+    def pace(self, ack: int | None = None) -> tuple[int, int]:
+        """Burst size and interval in ms: the agreed ones, or slower ones that the newest acknowledged OK offers
+        (RFC 998 4: the sender may only make an offer more restrictive). `ack`: default what is acknowledged now."""
+        terms, known = self.terms, self.ack if ack is None else ack
+        position = bisect.bisect_right(self._offers, known, key=lambda offer: offer.seq)
+        if not position:
+            return terms.burst_size, terms.burst_interval_ms
+        offer = self._offers[position - 1]
+        return min(terms.burst_size, offer.burst_size), max(terms.burst_interval_ms, offer.burst_interval_ms)
 
     def react(self, seen: Seen) -> None:
         packet = seen.packet
@@ -99,6 +109,8 @@ class SenderPeer(Peer):
                 self.messages[message.seq] = message
                 alike = self._of_buffer.setdefault((message.kind, message.buffer), [])
                 bisect.insort(alike, message, key=lambda one: one.seq)
+                if message.kind is Kind.OK and message.burst_size:
+                    bisect.insort(self._offers, message, key=lambda one: one.seq)
                 if message.kind is Kind.RESEND:
                     heapq.heappush(self._requests, (message.buffer, message.seq))
             if message.kind is Kind.GO and message.buffer not in self._gos:
@@ -160,9 +172,10 @@ class SenderPeer(Peer):
             raise NotSupportedError(f"buffer {buffer} has {count} packets, this exchange needs packet {most}")
 
     def send_packets(self, buffer: int, numbers: Iterable[int]) -> None:
+        burst_size, interval_ms = self.pace()
         for count, number in enumerate(numbers):
-            if count and count % max(self.terms.burst_size, 1) == 0:
-                self.listen(self.ms(self.terms.burst_interval_ms))
+            if count and count % max(burst_size, 1) == 0:
+                self.listen(self.ms(interval_ms))
             self.send_packet(buffer, number)
 
     # ---- expectations ----
@@ -399,7 +412,7 @@ class SenderPeer(Peer):
 
     def _deliver(self, buffer: int, numbers: list[int], lose: Callable[[int, int], bool]) -> None:
         self.send_packets(buffer, [n for n in numbers if not lose(buffer, n)])
-        self.listen(self.ms(self.terms.burst_interval_ms))
+        self.listen(self.ms(self.pace()[1]))
 
     def _progress(self) -> str:
         done = [str(n) for n in range(self.buffer_count) if self.find(Kind.OK, n)]
