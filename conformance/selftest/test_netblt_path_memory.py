@@ -144,7 +144,7 @@ class TestTheFile:
     def test_a_receiver_whose_rate_is_fixed_slows_down_no_later_transfer(
         self, udp_lab: Lab, cache: Path, tmp_path: Path
     ) -> None:
-        """Nobody has measured what the path carries beyond the pair of the receiver."""
+        """Neither end has measured what the path carries beyond the pair of the receiver."""
         source, target = make_file(tmp_path / "source", 600_000), tmp_path / "target"
         fixed = ("--rate", "fixed", "--burst-size", "8", "--burst-interval", "10", "--buffer-size", "14560")
         for _ in range(2):

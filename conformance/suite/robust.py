@@ -294,7 +294,7 @@ SHORT = "a DATA packet shorter than agreed is"
 
 @case("ROBUST-06", roles=RECEIVERS)
 def test_a_data_packet_shorter_than_agreed_is_not_stored(t: Case) -> None:
-    """RFC 998 tells the sender that all packets but the last have one size, and not the receiver to check it."""
+    """RFC 998 3 binds the sender: all packets of a buffer but the last have one size. No receiver has to check it."""
     peer = t.sender(2048, max_buffers=1)
     with t.preamble():
         peer.connect()

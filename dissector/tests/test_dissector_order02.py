@@ -416,7 +416,7 @@ def test_packets_counted_from_one_hide_no_violation(reader: Reader, capture: Pat
 def test_a_packet_that_the_sender_never_sent_is_not_missed(
     reader: Reader, capture: Path, served: bool, verdicts: list[str]
 ) -> None:
-    """AMB-10. All that the sender emits is captured: it counts from 1, and the receiver asks for packet 0."""
+    """AMB-10. All that the sender emits is captured: it counts from 1, and the receiver requests packet 0."""
     trace = Trace()
     trace.open()
     trace.response()

@@ -253,8 +253,8 @@ def _unpacked(layout: struct.Struct, names: tuple[str, ...], body: bytes) -> dic
 
 
 def _messages(body: bytes) -> Iterator[Message]:
-    """The messages of a CONTROL up to the first one that is unknown or not complete. A last RESEND without the padding
-    behind its numbers has all that it says: an implementation may act upon it or not."""
+    """The messages of a CONTROL up to the first one that is unknown or not complete. A last RESEND whose numbers
+    are all there is read without its padding: an implementation may act upon it or not."""
     at = 0
     while len(body) - at >= _MESSAGE.size:
         code, pad, seq, buffer = _MESSAGE.unpack_from(body, at)
