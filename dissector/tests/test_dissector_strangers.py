@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,21 @@ def test_a_packet_of_no_connection_may_be_answered_in_another_version(
     reason = b"" if kind == forge.KEEPALIVE else forge.text_field(b"no such connection")
     trace.put(forge.packet(kind, reason, *reversed(ports), version=version), trace.sender, trace.receiver)
     assert verdicts(reader, trace.save(capture), "WIRE-02") == verdict
+
+
+@pytest.mark.parametrize(("first", "verdict"), [(True, set()), (False, {"suspected", "violation"})])
+def test_damaged_copies_of_a_packet_whose_checksum_is_zero_are_no_habit(
+    reader: Reader, capture: Path, first: bool, verdict: set[str]
+) -> None:
+    """CKSUM-01: three packets with the checksum 0 show that it is left out, unless 0 was right in one packet."""
+    trace = Trace()
+    ports = trace.sender.port, trace.receiver.port
+    (rest,) = struct.unpack(">H", forge.packet(forge.OPEN, forge.open_body(0, **trace.terms()), *ports)[:2])
+    opening = forge.packet(forge.OPEN, forge.open_body(rest, **trace.terms()), *ports)
+    assert opening[:2] == b"\0\0"
+    if first:
+        trace.put(opening, trace.sender, trace.receiver)
+    for bit in range(3):
+        damaged = bytes([*opening[:-1], opening[-1] ^ 1 << bit])
+        trace.put(damaged, trace.sender, trace.receiver)
+    assert verdicts(reader, trace.save(capture), "CKSUM-01") == verdict

@@ -37,6 +37,7 @@ struct emitter {
     unsigned like[array_length(mistakes)];    /* of these, what a known mistake explains */
     uint16_t good_types;                      /* bits: types of which one had a good checksum */
     bool good_data;
+    bool zero_fits; /* the checksum 0 was right in one of its packets: a damaged copy of it has it, too */
 };
 
 struct wire {
@@ -335,6 +336,7 @@ void nb_wire_packet(const struct nb_event *event)
     judge_body(event);
     emitter->good_types |= (uint16_t)(1U << event->packet->type);
     if (event->packet->header_checksum == NB_GOOD) {
+        emitter->zero_fits |= event->packet->checksum == 0;
         nb_keep(event, NB_RULE_CKSUM_ALL);
         nb_keep(event, NB_RULE_CKSUM_ALGORITHM);
         if (nb_is_data(event->packet->type)) {
@@ -402,7 +404,7 @@ static int likely_mistake(const struct nb_event *event)
     const int plain = plain_mistake(packet);
 
     if (plain >= 0) {
-        return plain;
+        return plain == LEFT_OUT && emitter_of(event)->zero_fits ? -1 : plain;
     }
     if (fits_pseudo_header(event)) {
         return PSEUDO_HEADER;
