@@ -150,8 +150,7 @@ static void supersede(const struct nb_event *event, const struct nb_message *mes
  * packet that was not captured does not exist: packet 0, for a sender that counts from 1 (AMB-10). */
 static bool sent_before(const struct nb_event *event, const struct nb_buffer *buffer, uint16_t packet)
 {
-    if (buffer == NULL || buffer->ok_seq != 0 ||
-        packet > (buffer->last >= 0 ? buffer->last : buffer->life->highest)) {
+    if (buffer == NULL || buffer->ok_seq != 0 || packet > (buffer->last >= 0 ? buffer->last : buffer->life->highest)) {
         return false;
     }
     const struct nb_part *part = nb_buffer_known_part(buffer, packet);

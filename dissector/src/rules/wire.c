@@ -27,9 +27,9 @@ static const char *const mistakes[] = {[LEFT_OUT] = "zero",
 
 /* Of one end. */
 struct emitter {
-    bool versioned;       /* `version` is valid */
-    uint8_t version;      /* of its first packet that belongs to the connection */
-    bool clashed;         /* acts as sender and as receiver: reported once */
+    bool versioned;  /* `version` is valid */
+    uint8_t version; /* of its first packet that belongs to the connection */
+    bool clashed;    /* acts as sender and as receiver: reported once */
     uint8_t bad_data;
     uint8_t data_left_out;
     unsigned bad_header;                      /* packets with a bad checksum */
