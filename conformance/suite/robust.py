@@ -267,13 +267,23 @@ def test_a_quit_without_a_proper_string_is_survived(t: Case) -> None:
     )
 
 
-@case("ROBUST-06", roles=RECEIVERS)
-def test_impossible_data_is_never_stored(t: Case) -> None:
-    peer = t.sender(2048, max_buffers=1)
+def waits_for_a_buffer(t: Case, data_bytes: int, **required: int) -> SenderPeer:
+    """The implementation has sent the GO of its only outstanding buffer, of which nothing was sent."""
+    peer = t.sender(data_bytes, max_buffers=1)
     with t.preamble():
         peer.connect()
-        peer.require(packets_per_buffer=2)
+        peer.require(**required)
         peer.expect_go(0)
+    return peer
+
+
+def answers_with_abort(peer: SenderPeer) -> bool:
+    return any(seen.packet.type is Type.ABORT for seen in peer.listen(QUIET_US))
+
+
+@case("ROBUST-06", roles=RECEIVERS)
+def test_impossible_data_is_never_stored(t: Case) -> None:
+    peer = waits_for_a_buffer(t, 2048, packets_per_buffer=2)
     junk = b"\xee" * peer.terms.packet_size
     peer.send_packet(0, 0, buffer=(peer.first_buffer or 0) + peer.buffer_count + 7, data=junk)  # never got its GO
     peer.send_packet(0, 0, packet=peer.terms.packets_per_buffer, data=junk)  # outside the buffer
@@ -295,15 +305,10 @@ SHORT = "a DATA packet shorter than agreed is"
 @case("ROBUST-06", roles=RECEIVERS)
 def test_a_data_packet_shorter_than_agreed_is_not_stored(t: Case) -> None:
     """RFC 998 3 binds the sender: all packets of a buffer but the last have one size. No receiver has to check it."""
-    peer = t.sender(2048, max_buffers=1)
-    with t.preamble():
-        peer.connect()
-        peer.require(packets_per_buffer=2)
-        peer.expect_go(0)
+    peer = waits_for_a_buffer(t, 2048, packets_per_buffer=2)
     t.provokes("RESEND-01", "CTRL-14", "CLOSE-01")  # what has arrived of the buffer is a matter of opinion
     peer.send_packet(0, 0, data=b"\xee" * (peer.terms.packet_size - 4))
-    aborted = any(seen.packet.type is Type.ABORT for seen in peer.listen(QUIET_US))
-    if aborted:
+    if answers_with_abort(peer):
         t.observe(SHORT, "a reason to ABORT")
         return
     peer.send_buffer(0)
@@ -316,11 +321,7 @@ def test_a_data_packet_shorter_than_agreed_is_not_stored(t: Case) -> None:
 
 def waits_for_a_short_buffer(t: Case) -> SenderPeer:
     """Three packets of a buffer that has room for four. What has arrived of it is a matter of opinion from now on."""
-    peer = t.sender(700, max_buffers=1)
-    with t.preamble():
-        peer.connect()
-        peer.require(packets_per_buffer=4, buffer_size=1024)
-        peer.expect_go(0)
+    peer = waits_for_a_buffer(t, 700, packets_per_buffer=4, buffer_size=1024)
     t.provokes("RESEND-01", "CTRL-14")
     return peer
 
@@ -337,8 +338,7 @@ def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None
     shorter = dataclasses.replace(peer.data_packet(0, last - 1, data=junk), type=Type.LDATA)
     peer.send(peer.forge.data(shorter))
     peer.send_packet(0, 0, packet=last + 1, data=junk)  # after the LDATA
-    aborted = any(seen.packet.type is Type.ABORT for seen in peer.listen(QUIET_US))
-    if aborted:
+    if answers_with_abort(peer):
         t.observe(CONTRADICTION, "a reason to ABORT")
         return
     peer.send_packets(0, range(last))
@@ -357,8 +357,7 @@ def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None
 def test_an_ldata_longer_than_a_packet_is_not_stored(t: Case) -> None:
     peer = waits_for_a_short_buffer(t)
     peer.send_packet(0, peer.packet_count(0) - 1, data=b"\xee" * (peer.terms.packet_size + 64))
-    aborted = any(seen.packet.type is Type.ABORT for seen in peer.listen(QUIET_US))
-    if not aborted:
+    if not answers_with_abort(peer):
         peer.finish()
         t.expect_delivered_by(peer)
 
