@@ -48,9 +48,7 @@ static bool measured(const step *one, known_path *path)
     bool is_slower = ended > 0 && (began == 0 || ended < began);
     *path = (known_path){.bits_per_second = 8 * carried.bytes_per_s * wire_bytes / agreed->packet_size,
                          .round_trip_s = (double)one->shortest_round_trip_us / 1e6,
-                         .is_least = carried.is_least && !is_slower};
-    if (keeps_to_what_was_agreed(info))
-        path->is_least = true;
+                         .is_least = (carried.is_least && !is_slower) || keeps_to_what_was_agreed(info)};
     if (ended > 0 && ((is_slower && path->bits_per_second <= 0) || path->bits_per_second > ended))
         path->bits_per_second = ended;
     return path->bits_per_second > 0;
