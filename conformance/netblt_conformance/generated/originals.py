@@ -22,8 +22,7 @@ def original(base: str, which: int, peer: ReceiverPeer | SenderPeer) -> bytes | 
         return _of_wrong_type(which, peer)
     if isinstance(peer, SenderPeer):
         if base == "null-ack":
-            known = acknowledged(peer)
-            return peer.forge.null_ack(known, *peer.pace(known))
+            return peer.acknowledgement(acknowledged(peer))
         return _data(which, peer) if base == "data" else None
     message = next_message(base, which, peer)
     return peer.forge.control([message]) if message is not None else None
@@ -72,7 +71,7 @@ def news(which: int, peer: SenderPeer) -> bytes | None:
     """A packet that would have an effect: data, or the newest acknowledgement."""
     if which % 2:
         return _data(which, peer)
-    return peer.forge.null_ack(peer.consecutive, *peer.pace(peer.consecutive))
+    return peer.acknowledgement(peer.consecutive)
 
 
 def acknowledged(peer: SenderPeer) -> int:

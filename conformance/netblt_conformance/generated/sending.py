@@ -196,8 +196,8 @@ class SendingPlayer(Player):
                 self._carry(number)
                 peer.null_ack(number)  # an older one comes late
             case "ack-damaged", (number,) if self._known < number <= peer.consecutive:
-                wire = peer.forge.null_ack(number, *peer.pace(number))
-                self.copies.send_foreign(spoil(wire), peer.address)  # it acknowledges nothing (CKSUM-06)
+                damaged = spoil(peer.acknowledgement(number))
+                self.copies.send_foreign(damaged, peer.address)  # it acknowledges nothing (CKSUM-06)
             case "carry", (number,) if self._known < number <= peer.consecutive:
                 self._carry(number)
             case _:

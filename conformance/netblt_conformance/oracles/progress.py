@@ -64,10 +64,11 @@ class ProgressOracle(Oracle):
             elif message.kind is Kind.RESEND and after(message.seq, self._open.get(message.buffer, message.seq)):
                 self._open[message.buffer] = message.seq
                 self._requested.add(message.buffer)
-            elif message.buffer in self._confirmed:
-                continue
-            elif message.kind is Kind.GO and after(message.seq, self.session.highest_ack_sent):
+            elif message.kind is Kind.GO and self._is_new(message):
                 self._open.setdefault(message.buffer, message.seq)
+
+    def _is_new(self, go: Message) -> bool:
+        return go.buffer not in self._confirmed and after(go.seq, self.session.highest_ack_sent)
 
     def _judge(self, now_us: int, frame: int) -> None:
         session = self.session

@@ -38,8 +38,6 @@ class RepetitionOracle(Oracle):
         self._provoked_us = -1  # when a packet of the tester left last
         self._published_ms = 0  # by the newest OK; 0: by none
         self._new_ok: tuple[int, int] | None = None  # an OK that was not repeated yet, and what it publishes
-        self._acked = session.highest_ack_sent
-        self._acked_us = -1  # when an acknowledgement of something new left last
         self._came_us: dict[int, int] = {}  # when each OK came first
         self._gaps_us: list[int] = []  # between repetitions without anything that provokes them
 
@@ -47,9 +45,6 @@ class RepetitionOracle(Oracle):
         del packet
         self._judge(time_us, frame)
         self._provoked_us = time_us
-        if self._acked != self.session.highest_ack_sent:
-            self._acked = self.session.highest_ack_sent
-            self._acked_us = time_us
         if self._new_ok is not None and not after(self._new_ok[0], self.session.highest_ack_sent):
             self._new_ok = None
 
@@ -101,9 +96,10 @@ class RepetitionOracle(Oracle):
         new measurement and may have shortened the timer."""
         calm = self._newest_us - self.session.round_trip_us > self._provoked_us
         repeats = {message.seq for message in packet.messages} <= self._messages
-        measured_us = self._acked_us + self.session.round_trip_us
+        acks = self.session.acks_sent
+        measured_us = acks[-1][0] + self.session.round_trip_us if acks else -1
         oks = [message for message in packet.messages if message.kind is Kind.OK]
-        current = [m for m in oks if self._acked_us < 0 or self._came_us.get(m.seq, time_us) > measured_us]
+        current = [message for message in oks if self._came_us.get(message.seq, time_us) > measured_us]
         published_ms = min((m.control_timer_ms for m in current), default=0)
         if self.session.real_time or not published_ms or not calm or not repeats:
             self._gaps_us.clear()

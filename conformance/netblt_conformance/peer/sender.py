@@ -84,7 +84,11 @@ class SenderPeer(Peer):
 
     def null_ack(self, high_seq: int | None = None) -> int:
         ack = self.ack if high_seq is None else high_seq
-        return self.send(self.forge.null_ack(ack, *self.pace(ack)))
+        return self.send(self.acknowledgement(ack))
+
+    def acknowledgement(self, ack: int) -> bytes:
+        """A NULL-ACK with the pace of an end that acknowledges so much."""
+        return self.forge.null_ack(ack, *self.pace(ack))
 
     def pace(self, ack: int | None = None) -> tuple[int, int]:
         """Burst size and interval in ms: the agreed ones, or slower ones that the newest acknowledged OK offers

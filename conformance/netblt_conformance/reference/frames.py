@@ -75,12 +75,12 @@ def _frames(packet: captures.CapturedPacket) -> Iterator[Frame]:
     size = len(payload)
     if udp:
         inner = ipv4.udp_payload(payload)
-        if inner is None or guided.read(inner).fault:
+        if inner is None or (first := guided.read(inner)).fault:
             return
         captured, payload = max(0, captured - ipv4.UDP_HEADER_BYTES), inner
         size = packet_bytes(inner, len(inner))
         if missing:  # the header of a second packet may have been cut off
-            size = min(size, (guided.read(inner).length + 3) & ~3)
+            size = min(size, (first.length + 3) & ~3)
     elif ip.protocol != ipv4.NETBLT_PROTOCOL:
         return
     for number, at in enumerate(range(0, max(len(payload), 1), max(size, 1))):
