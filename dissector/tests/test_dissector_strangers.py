@@ -196,3 +196,24 @@ def test_damaged_copies_of_a_packet_whose_checksum_is_zero_are_no_habit(
         damaged = bytes([*opening[:-1], opening[-1] ^ 1 << bit])
         trace.put(damaged, trace.sender, trace.receiver)
     assert verdicts(reader, trace.save(capture), "CKSUM-01") == verdict
+
+
+@pytest.mark.parametrize(("named", "verdict"), [(False, set()), (True, {"violation"})])
+def test_data_without_a_go_make_no_buffer_that_needs_an_ok(
+    reader: Reader, capture: Path, named: bool, verdict: set[str]
+) -> None:
+    """CLOSE-01, DATA-06: buffers 0 and 7 have a GO, the numbers go up in steps. Data of buffer 3 come, which the
+    receiver never requested (`named`: it did): it has confirmed all that it requested, and sends DONE."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    middle = [go(2, 3)] if named else []
+    newest = 2 + len(middle)
+    trace.control(go(1, 0), *middle, go(newest, 7))
+    trace.buffer(0, newest)
+    trace.data(3, 0, newest)
+    trace.buffer(7, newest, last=True)
+    trace.control(ok(newest + 1, 0), ok(newest + 2, 7))
+    trace.null_ack(newest + 2)
+    trace.header_only(forge.DONE, by_sender=False)
+    assert verdicts(reader, trace.save(capture), "CLOSE-01") == verdict
