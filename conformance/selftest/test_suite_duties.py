@@ -133,6 +133,16 @@ def test_an_acknowledgement_may_shorten_the_timer_while_an_ok_waits() -> None:
     assert "CLOSE-07" in seen(PASSIVE_RECEIVER, [*newer, *every(100 * MS, 4, tells(ok(3, 0), ok(4, 1)))])
 
 
+@pytest.mark.parametrize("parts", [True, False])
+def test_news_in_a_later_packet_of_a_moment_is_no_repetition(*, parts: bool) -> None:
+    """RFC 998 5.2.1: the queue leaves whole because of a new message. It may fill several CONTROL packets, of which the
+    first holds nothing new (AMB-33)."""
+    steps = [*COMPLETE, (MS, gives(1, 1, 2))]
+    for seq in (4, 5, 6):
+        steps += [(100 * MS, tells(ok(3, 0))), *([(0, tells(resend(seq, 1, seq)))] if parts else [])]
+    assert ("CLOSE-07" in seen(PASSIVE_RECEIVER, steps)) == (not parts)
+
+
 def test_a_complete_buffer_without_ok_is_seen() -> None:
     assert "CTRL-14" in seen(PASSIVE_RECEIVER, [*COMPLETE[:-1], *every(S, 3, ALIVE)])
     assert seen(PASSIVE_RECEIVER, [*COMPLETE, (MS, acked(3)), *every(S, 3, ALIVE)]) == []

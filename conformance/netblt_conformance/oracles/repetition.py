@@ -4,6 +4,8 @@ only: a busy machine delays the tester as well."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session, after
@@ -30,6 +32,15 @@ TOO_EARLY = Check(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """The time from one CONTROL to its repetition."""
+
+    span_us: int
+    published_ms: int  # control timer, by the OKs in it
+    frame: int
+
+
 class RepetitionOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
@@ -40,6 +51,7 @@ class RepetitionOracle(Oracle):
         self._new_ok: tuple[int, int] | None = None  # an OK that was not repeated yet, and what it publishes
         self._came_us: dict[int, int] = {}  # when each OK came first
         self._gaps_us: list[int] = []  # between repetitions without anything that provokes them
+        self._gap: _Gap | None = None  # before the newest CONTROL, if that is such a repetition
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
         del packet
@@ -53,8 +65,12 @@ class RepetitionOracle(Oracle):
         if packet.type is not Type.CONTROL or not packet.messages:
             return
         if self._newest_us < time_us:
-            self._judge_gap(packet, time_us, frame)
+            self._conclude()
+            self._take_gap(packet, time_us, frame)
             self._new_ok = None
+        elif not {message.seq for message in packet.messages} <= self._messages:
+            self._gap = None  # the queue left in several packets because of this news (AMB-33)
+            self._gaps_us.clear()
         self._newest_us = time_us
         for message in packet.messages:
             if message.kind is Kind.OK:
@@ -90,7 +106,10 @@ class RepetitionOracle(Oracle):
         acked = self.session.highest_ack_sent
         return min((seq for seq in self._messages if after(seq, acked)), default=0)
 
-    def _judge_gap(self, packet: Packet, time_us: int, frame: int) -> None:
+    def finish(self) -> None:
+        self._conclude()
+
+    def _take_gap(self, packet: Packet, time_us: int, frame: int) -> None:
         """CONTROLs that nothing provokes but the control timer, which these OKs publish. An OK holds the value of the
         moment when it was put into the control packet (RFC 998 5.2.1: a queue): an acknowledgement since then is a
         new measurement and may have shortened the timer."""
@@ -104,9 +123,17 @@ class RepetitionOracle(Oracle):
         if self.session.real_time or not published_ms or not calm or not repeats:
             self._gaps_us.clear()
             return
-        self._gaps_us.append(time_us - self._newest_us)
+        self._gap = _Gap(time_us - self._newest_us, published_ms, frame)
+
+    def _conclude(self) -> None:
+        """No more CONTROLs come at the moment of the newest one."""
+        if self._gap is None:
+            return
+        gap, self._gap = self._gap, None
+        self._gaps_us.append(gap.span_us)
+        published_ms = gap.published_ms
         least_us = published_ms * MICROSECONDS_PER_MS // 2 - 2 * MICROSECONDS_PER_MS
         if len(self._gaps_us) >= _EARLY and max(self._gaps_us[-_EARLY:]) < least_us:
             gaps_ms = ", ".join(f"{gap_us / MICROSECONDS_PER_MS:g}" for gap_us in self._gaps_us[-_EARLY:])
-            self.report(TOO_EARLY, frame, published_ms=published_ms, gaps_ms=gaps_ms)
+            self.report(TOO_EARLY, gap.frame, published_ms=published_ms, gaps_ms=gaps_ms)
             self._gaps_us.clear()
