@@ -285,7 +285,8 @@ def answers_with_abort(peer: SenderPeer) -> bool:
 def test_impossible_data_is_never_stored(t: Case) -> None:
     peer = waits_for_a_buffer(t, 2048, packets_per_buffer=2)
     junk = b"\xee" * peer.terms.packet_size
-    peer.send_packet(0, 0, buffer=(peer.first_buffer or 0) + peer.buffer_count + 7, data=junk)  # never got its GO
+    never = (peer.first_buffer or 0) ^ 0x4000_0000  # no GO names it, in whatever steps the numbers go up
+    peer.send_packet(0, 0, buffer=never, data=junk)
     peer.send_packet(0, 0, packet=peer.terms.packets_per_buffer, data=junk)  # outside the buffer
     peer.send_packet(0, 0, packet=65535, data=junk)
     peer.send_packet(0, 0, data=junk + b"\xee" * 64)
@@ -348,7 +349,7 @@ def test_an_ldata_that_contradicts_an_earlier_one_is_not_stored(t: Case) -> None
     t.observe(CONTRADICTION, "ignored" if ignored else "believed")
     t.should(
         ignored,
-        "an LDATA with another number than an earlier one makes the buffer shorter",
+        "an LDATA with another number than an earlier one was stored, or makes the buffer shorter",
         expected="no effect of the second LDATA (AMB-70)",
     )
 
