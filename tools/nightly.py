@@ -95,6 +95,20 @@ def conformance(given: argparse.Namespace) -> list[Command]:
     ]
 
 
+def long_cases(given: argparse.Namespace) -> list[Command]:
+    command = str(VENV / "netblt-conformance")
+    example = str(ROOT / "conformance" / "adapters" / "example_pipe_c.toml")
+    run = [command, "run", "--quiet", "--long", "--no-sweep", "--select", "sixteen_bits"]
+    report = given.report / "long"
+    return [
+        [*run, "--link", "sim", "--report", str(report / "sim")],
+        [*run, "--adapter", example, "--report", str(report / "pipe")],
+        [*run, "--link", "wire", "--report", str(report / "wire")],
+        [command, "mutants", "--long"],
+        [command, "mutants", "--long", "--variants"],
+    ]
+
+
 def wire_repeated(_given: argparse.Namespace) -> list[Command]:
     program = [str(VENV / "python"), str(ROOT / "conformance" / "nightly" / "wire_repeated.py")]
     return [[*program, "--times", "20"], [*program, "--times", "3", "--busy", "4"]]
@@ -308,6 +322,8 @@ JOBS = [
         lambda _: [[str(VENV / "python"), str(ROOT / "conformance" / "bench" / "page.py")]]),
     Job("matrix", "every case against every mutant: each case must kill one or say why it cannot", 3 * HOUR_S,
         lambda g: [[str(VENV / "netblt-conformance"), "mutants", "--matrix", str(g.report / "matrix.json")]]),
+    Job("long", "cases of more than a minute: the reference, a program, faults and legal choices that only they meet",
+        2 * HOUR_S, long_cases, keep_going=True),
     Job("variants", "no legal variant may fail", 2 * HOUR_S,
         lambda _: [[str(VENV / "netblt-conformance"), "mutants", "--variants"],
                    [str(VENV / "netblt-conformance"), "mutants", "--variants", "--profile", "etftp"]]),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,6 +24,7 @@ def receiver(last_buffer: int | None) -> ReceiverPeer:
     peer = ReceiverPeer.__new__(ReceiverPeer)
     peer.first_buffer, peer.next_seq, peer.queue, peer.last_buffer = 0, 1, [], last_buffer
     peer.buffers, peer.offer = {0: ReceivedBuffer(), 1: ReceivedBuffer()}, None
+    peer._unconfirmed = {0, 1}
     peer.agreed = cast("Any", SimpleNamespace(packets_per_buffer=2))
     peer.send_control = _sends_nothing  # type: ignore[method-assign]
     return peer
@@ -60,3 +62,25 @@ def test_a_sender_has_the_pace_of_the_newest_acknowledged_ok_or_a_slower_one(ack
         for seq, (size, interval) in offers.items()
     ]
     assert peer.pace(ack) == pace
+
+
+def test_a_sender_drops_requests_for_a_buffer_that_has_its_ok() -> None:
+    """A receiver may request the same packets for as long as nothing comes (RFC 998 5.2.2, AMB-45). When they have
+    come, the requests that are left mean nothing: a sender disposes of a buffer with its OK."""
+    peer = SenderPeer.__new__(SenderPeer)
+    requests = [Message(Kind.RESEND, seq, 0, packets=(0,)) for seq in range(3, 9)]
+    peer.messages = {message.seq: message for message in requests}
+    peer._requests, peer._gos, peer._confirmed = [(0, message.seq) for message in requests], [0, 1], set()
+    peer.data, peer.agreed = bytes(16), cast("Any", SimpleNamespace(buffer_size=8, packet_size=4))
+    served: list[int] = []
+
+    def delivers(buffer: int, *_what: object) -> None:
+        served.append(buffer)
+        if buffer == 0:
+            peer._confirmed.add(0)
+
+    peer._deliver = delivers  # type: ignore[method-assign]
+    unsent = collections.deque([1])
+    while peer._serve(unsent, lambda _buffer, _packet: False):
+        pass
+    assert served == [0, 1]

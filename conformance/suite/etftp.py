@@ -230,7 +230,7 @@ def test_high_seq_names_messages_that_were_sent(t: Case) -> None:
     highest = 0
     for seen in (seen for seen in peer.seen if seen.packet.acks):
         named = ETFTP(seen.wire).payload.high_seq
-        sent = {seq for seq, left_us in peer.monitor.session.sequences_sent.items() if left_us < seen.time_us}
+        sent = {seq for seq, left_us in peer.monitor.session.issued.departures.items() if left_us < seen.time_us}
         t.must(
             named == 0 or named in sent,
             f"high-seq {named}, no such message was sent",

@@ -335,7 +335,7 @@ def _end(t: Case, peer: TesterEnd) -> None:
         not t.link.status().closed, "closed before the end was due", expected="an open connection until the end is due"
     )
     if isinstance(peer, ReceiverPeer) and not t.dialect.ends_with_quit:
-        peer.send_control([peer.monitor.session.messages_sent[-1]])
+        peer.send_control([peer.monitor.session.issued.messages[-1]])
         acknowledged = "the repeated OK to be acknowledged during the dally"
         peer.expect(lambda packet: packet.type is Type.NULL_ACK, peer.ack_deadline_us, acknowledged)
     elif isinstance(peer, SenderPeer):

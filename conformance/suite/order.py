@@ -11,7 +11,7 @@ SLOW = {"buffer_size": 2048, "burst_size": 1, "burst_interval_ms": 20, "max_buff
 
 def left_out(peer: ReceiverPeer) -> set[tuple[int, int]]:
     """(buffer, packet) of every packet that had to be requested (AMB-72)."""
-    requests = peer.monitor.session.sent_of(Kind.RESEND)
+    requests = peer.monitor.session.issued.of(Kind.RESEND)
     return {(request.buffer - peer.first_buffer, number) for request in requests for number in request.packets}
 
 

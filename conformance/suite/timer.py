@@ -187,8 +187,8 @@ def speak(peer: ReceiverPeer | SenderPeer, span_us: int, *, keepalives: bool) ->
     for _ in range(12):
         if isinstance(peer, SenderPeer):
             peer.null_ack()
-        elif peer.monitor.session.messages_sent:
-            peer.send_control(peer.monitor.session.messages_sent[:1])
+        elif peer.monitor.session.issued.messages:
+            peer.send_control(peer.monitor.session.issued.messages[:1])
         else:
             peer.go(0)
         peer.listen(span_us // 12)

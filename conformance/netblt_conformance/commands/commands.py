@@ -92,6 +92,7 @@ def command_run(options: argparse.Namespace) -> int:
         roles_of(options.role),
         options.report,
         dialect=dialect,
+        long=options.long,
     )
     return with_cases(lambda loaded: _run(options, plan, loaded, baseline))
 
@@ -208,6 +209,8 @@ def command_mutants(options: argparse.Namespace) -> int:
     dialect = BY_NAME[options.profile]
     if dialect is not RFC998 and (options.matrix or options.diagnosis):
         raise MutantError(f"--matrix and --diagnosis are for --profile {RFC998.name}")
+    if options.long and (options.matrix or options.diagnosis):
+        raise MutantError("--long goes with mutants or --variants, not with --matrix or --diagnosis")
     if options.matrix:
         return mutation.matrix(options.matrix, options.name, core, options.jobs)
     if options.diagnosis:
@@ -215,4 +218,4 @@ def command_mutants(options: argparse.Namespace) -> int:
 
         return measure.run(options.name, core, options.jobs, options.results)
     judge = mutation.variants if options.variants else mutation.run
-    return judge(options.name, core, verbose=options.verbose, jobs=options.jobs, dialect=dialect)
+    return judge(mutation.Wanted(options.name, core, options.verbose, options.jobs, dialect, options.long))

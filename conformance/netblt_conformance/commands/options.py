@@ -97,6 +97,9 @@ def run_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="sim: so many random schedules more for each transfer and role of a sweep",
     )
+    parser.add_argument(
+        "--long", action="store_true", help="also the cases that take more than a minute each (otherwise N/A)"
+    )
     parser.add_argument("--delay-ms", type=float, metavar="MS", help="sim and pipe: one-way delay (default: 1)")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="pipe: append every frame to FILE, as text")
     for name, what in (("--json-lines", "results as JSON lines"), ("--junit", "results as JUnit XML")):
@@ -164,5 +167,8 @@ def mutants_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--jobs", type=at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
+    )
+    parser.add_argument(
+        "--long", action="store_true", help="those that only cases of more than a minute find, by these cases"
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show the reason of each kill")

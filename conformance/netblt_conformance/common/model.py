@@ -127,6 +127,7 @@ class Feature(enum.Enum):
     DATAGRAMS = "real UDP datagrams"  # the same, where the carrier is UDP
     SECOND_ADDRESS = "second address"  # the tester can speak from another address
     REPLAY = "tcpreplay"  # prepared packets can be sent at once, as fast as the machine can
+    LONG = "more than a minute for one case (--long)"  # whoever runs the suite waits so long
 
 
 class Encapsulation(enum.Enum):

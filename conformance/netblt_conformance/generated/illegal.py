@@ -179,7 +179,7 @@ class Illegal:
     def _of_control(self, packet: Packet, names: list[str], *, open_: bool) -> Made | None:
         peer = self._peer
         assert isinstance(peer, ReceiverPeer)
-        sent = {message.seq: message for message in peer.monitor.session.messages_sent}
+        sent = {message.seq: message for message in peer.monitor.session.issued.messages}
         demand = demands.of_control(packet, peer, sent)
         if demand is not None or not open_:
             return Made(demand, packet.raw) if demand is not None else None
@@ -258,7 +258,7 @@ class Illegal:
         peer.send_control()
         session = peer.monitor.session
         if message.kind is Kind.OK:
-            session.messages_sent = [one for one in session.messages_sent if one.seq != queued.seq]
+            session.issued.disregard(queued.seq)
 
     def _send(self, made: Made) -> None:
         peer, packet = self._peer, packets.read(made.packet)

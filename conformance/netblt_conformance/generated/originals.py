@@ -82,7 +82,7 @@ def acknowledged(peer: SenderPeer) -> int:
 
 def next_message(base: str, which: int, peer: ReceiverPeer) -> Message | None:
     """The next control message of this kind; of an OK and a RESEND, for one of the buffers that have a GO."""
-    said = [*peer.monitor.session.messages_sent, *peer.queue]
+    said = [*peer.monitor.session.issued.messages, *peer.queue]
     gone = sorted({message.buffer for message in said if message.kind is Kind.GO})
     number = peer.next_seq
     if base == "go":

@@ -314,7 +314,7 @@ def _alive(case: Case, player: Player) -> Iterator[None]:
 def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
     """The end of a transfer to the tester. Where the DONE is lost, the implementation closes by itself, and
     acknowledges the last OK as often as it comes until then (CLOSE-04, CLOSE-05)."""
-    last = [message for message in peer.monitor.session.messages_sent if message.kind is Kind.OK][-1:]
+    last = [message for message in peer.monitor.session.issued.messages if message.kind is Kind.OK][-1:]
     acked_us = min((s.time_us for s in peer.seen if s.packet.acks and s.packet.high_seq >= last[0].seq), default=0)
     for part in DALLIES[player.done_lost] if player.done_lost >= 0 else ():
         if not part and peer.now_us - acked_us + 2 * peer.link.delay_us < peer.ms(last[0].control_timer_ms):

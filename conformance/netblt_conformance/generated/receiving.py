@@ -184,7 +184,7 @@ class ReceivingPlayer(Player):
         return any(not self._peer.buffer(number).complete for number in self._gone)
 
     def _is_acknowledged(self, number: int, kind: Kind) -> bool:
-        sent = self._peer.monitor.session.sent_of(kind, self._peer.first_buffer + number)
+        sent = self._peer.monitor.session.issued.of(kind, self._peer.first_buffer + number)
         return bool(sent) and sent[0].seq <= self._peer.high_seq
 
     @property

@@ -235,19 +235,19 @@ def _first_copies(peer: ReceiverPeer) -> list[Seen]:
 def _is_before_requests(peer: ReceiverPeer, time_us: int) -> bool:
     """Whether no RESEND had been sent: retransmissions take part in the pace."""
     session = peer.monitor.session
-    return all(session.sequences_sent[one.seq] >= time_us for one in session.sent_of(Kind.RESEND))
+    return all(session.issued.departures[one.seq] >= time_us for one in session.issued.of(Kind.RESEND))
 
 
 def judge_pauses(peer: ReceiverPeer, iut: Parameters) -> None:
     """ORDER-04: with its GO there, a buffer follows the one before in the next burst."""
     session, data = peer.monitor.session, _first_copies(peer)
-    gone = {one.buffer: session.sequences_sent[one.seq] for one in session.sent_of(Kind.GO)}
+    gone = {one.buffer: session.issued.departures[one.seq] for one in session.issued.of(Kind.GO)}
     for before, seen in itertools.pairwise(data):
         buffer = seen.packet.buffer
         if before.packet.type is not Type.LDATA or buffer <= before.packet.buffer:
             continue
-        oks = session.sent_of(Kind.OK)
-        confirmed = [one for one in oks if session.knew(session.sequences_sent[one.seq], before.time_us)]
+        oks = session.issued.of(Kind.OK)
+        confirmed = [one for one in oks if session.knew(session.issued.departures[one.seq], before.time_us)]
         begun = {one.packet.buffer for one in data if one.time_us <= before.time_us}
         outstanding = begun - {one.buffer for one in confirmed}
         if (
@@ -258,7 +258,7 @@ def judge_pauses(peer: ReceiverPeer, iut: Parameters) -> None:
         ):
             continue
         reported = [one.packet.burst_interval_ms for one in peer.seen if one.packet.type is Type.NULL_ACK]
-        offered = [one.burst_interval_ms for one in session.sent_of(Kind.OK)]
+        offered = [one.burst_interval_ms for one in session.issued.of(Kind.OK)]
         interval_ms = max(peer.terms.burst_interval_ms, *reported, *offered, 0)
         gap_us = seen.time_us - before.time_us
         if gap_us > interval_ms * MICROSECONDS_PER_MS + 2 * peer.tolerances.crossing_us:
@@ -279,13 +279,13 @@ def judge_faster_offer(peer: ReceiverPeer) -> None:
         return pace[0] >= _FASTER * pace[1] and offer.burst_size >= terms.burst_size
 
     data = _first_copies(peer)
-    for go in session.sent_of(Kind.GO):
-        gone_us, times = session.sequences_sent[go.seq], [s.time_us for s in data if s.packet.buffer == go.buffer]
+    for go in session.issued.of(Kind.GO):
+        gone_us, times = session.issued.departures[go.seq], [s.time_us for s in data if s.packet.buffer == go.buffer]
         bursts = -(-len(times) // max(terms.burst_size, 1))
         if bursts < _MANY_TIMES or not _is_before_requests(peer, max(times)):
             continue
         acked = max((s.packet.high_seq for s in peer.seen if s.packet.acks and s.time_us <= gone_us), default=0)
-        before = [one for one in session.sent_of(Kind.OK) if session.sequences_sent[one.seq] <= max(times)]
+        before = [one for one in session.issued.of(Kind.OK) if session.issued.departures[one.seq] <= max(times)]
         settled = [one for one in before if one.seq <= acked][-1:]
         in_force = settled + [one for one in before if one.seq > acked]
         span_us, interval_us = max(times) - min(times), terms.burst_interval_ms * MICROSECONDS_PER_MS

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,13 @@ from netblt_conformance.mutants.subject import copy_core, iut_builder
 from netblt_conformance.packets.dialect import RFC998, Dialect
 from netblt_conformance.run.engine import Plan
 from netblt_conformance.run.loaded import Loaded, with_cases
-from netblt_conformance.run.running import VIRTUAL_CASE_LIMIT_S
 from netblt_conformance.run.selection import Selection
 from netblt_conformance.run.worker import Supervisor
 
 SEED = 1
 # Headers are seen by every source: only an edit of a .c file leaves the other objects as they are.
 _LOCAL_SUFFIX = ".c"
+LONG_FOLDER = "long"  # of mutants and variants that only cases of more than a minute meet
 
 Stop = Callable[[Result], bool]
 
@@ -73,6 +73,7 @@ class Workshop:
     library: Path
     objects: dict[str, Path]  # of the reference, by the name of the source
     dialect: Dialect = RFC998
+    long: bool = False  # the cases that take more than a minute are run, and only they
 
     def report(self, entry: Mutant | Variant) -> Path:
         """Where the captures of its cases go."""
@@ -101,7 +102,7 @@ def _first_error(words: str) -> str:
 
 
 @contextmanager
-def workshop(core: Path, dialect: Dialect = RFC998) -> Iterator[Workshop]:
+def workshop(core: Path, dialect: Dialect = RFC998, *, long: bool = False) -> Iterator[Workshop]:
     """Builds the reference, edited for the dialect; everything goes at the end."""
     if not core.is_dir():
         raise MutantError(f"{core}: no folder with the core's sources")
@@ -115,7 +116,7 @@ def workshop(core: Path, dialect: Dialect = RFC998) -> Iterator[Workshop]:
             builder.link_iut(list(objects.values()), library)
         except builder.CompileError as error:
             raise MutantError(f"the core does not compile:\n{error}") from None
-        yield Workshop(folder, own, library, objects, dialect)
+        yield Workshop(folder, own, library, objects, dialect, long)
 
 
 # ---- running cases ----
@@ -129,16 +130,21 @@ def run_cases(
     jobs: int = 1,
     only: frozenset[str] | None = None,
     dialect: Dialect = RFC998,
+    *,
+    long: bool = False,
 ) -> Outcome:
     """The results of the selected cases on the sim link, up to the first one that `stop` picks. `only`: no other runs
-    than these, by key."""
-    plan = Plan(SimLinkFactory(library), SEED, Selection(select), ALL_ROLES, report, only=only, dialect=dialect)
+    than these, by key. `long`: those that take more than a minute, instead of the others."""
+    factory = SimLinkFactory(library)
+    plan = Plan(factory, SEED, Selection(select), ALL_ROLES, report, only=only, dialect=dialect, long=long)
     report.mkdir(parents=True, exist_ok=True)
     return with_cases(lambda loaded: _run_plan(loaded, plan, stop, jobs))
 
 
 def _run_plan(loaded: Loaded, plan: Plan, stop: Stop, jobs: int) -> Outcome:
     outcome, cases = Outcome(""), loaded.cases
+    if plan.long:
+        plan = replace(plan, only=loaded.long if plan.only is None else loaded.long & plan.only)
 
     def take(event: dict[str, Any]) -> None:
         if event["event"] == "result":
@@ -154,7 +160,7 @@ def _run_plan(loaded: Loaded, plan: Plan, stop: Stop, jobs: int) -> Outcome:
             raise _EnoughError
 
     with suppress(_EnoughError):
-        Supervisor(plan, jobs, VIRTUAL_CASE_LIMIT_S, take).run()
+        Supervisor(plan, jobs, plan.case_limit_s, take).run()
     return outcome
 
 
@@ -176,7 +182,8 @@ def _check_reference(killed: Sequence[tuple[Mutant, Outcome]], made: Workshop, j
     """The reference itself passes what killed the mutants: else a kill means nothing."""
     keys = frozenset(outcome.killer.key for _, outcome in killed if outcome.killer is not None)
     report = made.folder / "reference"
-    results = run_cases(made.library, "", report, jobs=jobs, only=keys, dialect=made.dialect).results
+    outcome = run_cases(made.library, "", report, jobs=jobs, only=keys, dialect=made.dialect, long=made.long)
+    results = outcome.results
     for result in results:
         if result.verdict > Verdict.WARN:
             raise MutantError(
@@ -216,7 +223,12 @@ def kill(made: Workshop, mutant: Mutant) -> Outcome:
     """Runs the cases of the requirement until one detects the mutant."""
     library, report = made.build(mutant), made.report(mutant)
     outcome = run_cases(
-        library, mutant.requirement, report, lambda result: convicts(result, mutant), dialect=made.dialect
+        library,
+        mutant.requirement,
+        report,
+        lambda result: convicts(result, mutant),
+        dialect=made.dialect,
+        long=made.long,
     )
     outcome.killer = next((r for r in outcome.results if convicts(r, mutant)), None)
     return outcome
@@ -246,7 +258,7 @@ def _everything(made: Workshop, entry: Mutant | Variant) -> Outcome:
 
 def both_judges(made: Workshop, variant: Variant) -> Outcome:
     """Runs all cases, and the Wireshark plugin over their captures."""
-    outcome = run_cases(made.build(variant), "", made.report(variant), dialect=made.dialect)
+    outcome = run_cases(made.build(variant), "", made.report(variant), dialect=made.dialect, long=made.long)
     outcome.results += disagreements(outcome.results, made.report(variant))
     shutil.rmtree(made.report(variant), ignore_errors=True)
     return outcome
@@ -255,27 +267,38 @@ def both_judges(made: Workshop, variant: Variant) -> Outcome:
 # ---- the commands ----
 
 
-def run(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0, dialect: Dialect = RFC998) -> int:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which mutants or variants a command judges, and how."""
+
+    names: Sequence[str]
+    core: Path
+    verbose: bool
+    jobs: int = 0  # 0: one for each processor
+    dialect: Dialect = RFC998
+    long: bool = False  # those that only cases of more than a minute find, by these cases
+
+
+def run(wanted: Wanted) -> int:
     """Judges the mutants of the core in this dialect; 1 when one survives, or is not found by the Wireshark plugin
     though it shows on the wire."""
-    folder = paths.mutants() if dialect is RFC998 else paths.dialect(dialect.name)
-    wanted, many = chosen(load(folder), names), number_of_jobs(jobs)
-    return with_cases(lambda loaded: _run(wanted, core, loaded, verbose=verbose, jobs=many, dialect=dialect))
+    folder = paths.mutants() if wanted.dialect is RFC998 else paths.dialect(wanted.dialect.name)
+    mutants = chosen(load(folder / LONG_FOLDER if wanted.long else folder), wanted.names)
+    return with_cases(lambda loaded: _run(mutants, loaded, wanted))
 
 
-def _run(
-    wanted: Sequence[Mutant], core: Path, loaded: Loaded, *, verbose: bool, jobs: int, dialect: Dialect = RFC998
-) -> int:
+def _run(wanted: Sequence[Mutant], loaded: Loaded, how: Wanted) -> int:
+    jobs = number_of_jobs(how.jobs)
     began, stale = time.monotonic(), []
     killed: list[tuple[Mutant, Outcome]] = []
     _check_tested(wanted, loaded)
-    with workshop(core, dialect) as made:
+    with workshop(how.core, how.dialect, long=how.long) as made:
         for mutant, outcome in zip(wanted, in_parallel(kill, made, wanted, jobs), strict=True):
             if outcome.mistake:
                 stale.append(outcome.mistake)
             elif outcome.killer is not None:
                 killed.append((mutant, outcome))
-            _tell(mutant, outcome, verbose)
+            _tell(mutant, outcome, how.verbose)
         _check_reference(killed, made, jobs)
         unseen = _unseen(killed, made)
     for mutant in unseen:
@@ -346,18 +369,20 @@ def _verdict_of_matrix(kills: dict[str, list[str]], cases: Sequence[str], excuse
     return ExitCode.FAILED if idle or immortal else ExitCode.HOLDS
 
 
-def variants(names: Sequence[str], core: Path, *, verbose: bool, jobs: int = 0, dialect: Dialect = RFC998) -> int:
+def variants(wanted: Wanted) -> int:
     """Runs all cases against every legal variant; 1 when something fails one, or its choice is not reported."""
-    folder = paths.variants() if dialect is RFC998 else paths.dialect(dialect.name) / "legal"
-    wanted, many = chosen(load_variants(folder), names), number_of_jobs(jobs)
-    return with_cases(lambda _loaded: _variants(wanted, core, verbose=verbose, jobs=many, dialect=dialect))
+    folder = paths.variants() if wanted.dialect is RFC998 else paths.dialect(wanted.dialect.name) / "legal"
+    legal = chosen(load_variants(folder / LONG_FOLDER if wanted.long else folder), wanted.names)
+    return with_cases(lambda _loaded: _variants(legal, wanted))
 
 
-def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int, dialect: Dialect) -> int:
+def _variants(wanted: Sequence[Variant], how: Wanted) -> int:
     began, wronged = time.monotonic(), 0
     stale: list[str] = []
-    with workshop(core, dialect) as made:
-        for variant, outcome in zip(wanted, in_parallel(both_judges, made, wanted, jobs), strict=True):
+    with workshop(how.core, how.dialect, long=how.long) as made:
+        for variant, outcome in zip(
+            wanted, in_parallel(both_judges, made, wanted, number_of_jobs(how.jobs)), strict=True
+        ):
             if outcome.mistake:
                 stale.append(outcome.mistake)
                 continue
@@ -365,7 +390,7 @@ def _variants(wanted: Sequence[Variant], core: Path, *, verbose: bool, jobs: int
             wronged += bool(complaints)
             warned = sorted({i for r in outcome.results if r.verdict is Verdict.WARN for i in r.requirements[:1]})
             print(f"{'wronged' if complaints else 'accepted':<9} {variant.name}  {' '.join(warned)}", flush=True)
-            for line in [*complaints, *_rows(outcome, Verdict.WARN)] if verbose else complaints[:3]:
+            for line in [*complaints, *_rows(outcome, Verdict.WARN)] if how.verbose else complaints[:3]:
                 print(f"          {line}")
     print(
         f"{len(wanted) - wronged - len(stale)} of {len(wanted)} variants accepted in {time.monotonic() - began:.1f} s"

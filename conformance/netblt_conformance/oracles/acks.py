@@ -46,6 +46,7 @@ class AckOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
         self._highest = 0
+        self._due = 0  # so many of the messages that arrived in order are to be acknowledged
         self._last_buffer: int | None = None
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
@@ -63,10 +64,7 @@ class AckOracle(Oracle):
 
     def _judge_upper_bound(self, high_seq: int, frame: int) -> None:
         """Nothing may be acknowledged that the tester has not sent (CTRL-06), nor what is after a hole (CTRL-07)."""
-        sent = self.session.sequences_sent
-        consecutive = 0
-        while consecutive + 1 in sent:
-            consecutive += 1
+        consecutive, sent = self.session.issued.consecutive, self.session.issued.departures
         if not after(high_seq, consecutive):
             return
         if high_seq in sent:
@@ -77,10 +75,9 @@ class AckOracle(Oracle):
     def _judge_go(self, packet: Packet, frame: int) -> None:
         """Data of a buffer proves that its GO was received: then the acknowledgement covers it, unless a hole came
         before it. Needs no clock."""
-        in_order = 0
-        for seq in self.session.sequences_sent:
-            in_order = seq if seq == in_order + 1 else in_order
-        for go in self.session.sent_of(Kind.GO, packet.buffer)[:1]:
+        issued = self.session.issued
+        in_order = issued.in_order[-1][0] if issued.in_order else 0
+        for go in issued.of(Kind.GO, packet.buffer)[:1]:
             if not after(go.seq, in_order) and after(go.seq, packet.high_seq):
                 self.report(GO_NOT_COVERED, frame, buffer=packet.buffer, high_seq=packet.high_seq, go=go.seq)
 
@@ -89,14 +86,14 @@ class AckOracle(Oracle):
 
         Messages that came after a hole are not counted: jumping over them is "clever", not required (AMB-36).
         """
-        required = 0
         terms = self.session.response
         late_us = self.session.tolerances.ack_deadline_us(terms.burst_interval_ms if terms else 0)
-        for seq, departure_us in self.session.sequences_sent.items():
-            if seq == required + 1 and self.session.knew(departure_us + late_us, time_us):
-                required = seq
+        in_order = self.session.issued.in_order
+        while self._due < len(in_order) and self.session.knew(in_order[self._due][1] + late_us, time_us):
+            self._due += 1
+        required = in_order[self._due - 1][0] if self._due else 0
         if after(required, high_seq):
-            neighbours_us = self.session.neighbours_sent.get(high_seq, time_us)
+            neighbours_us = self.session.issued.neighbours.get(high_seq, time_us)
             together = self.session.knew(neighbours_us + late_us, time_us)
             self.report(
                 LATE[self._what_was_passed_over(high_seq, together)], frame, high_seq=high_seq, required=required
@@ -105,7 +102,7 @@ class AckOracle(Oracle):
     def _what_was_passed_over(self, high_seq: int, together: bool) -> str:
         """The requirement that the first message which is not acknowledged comes under. `together`: it came in one
         CONTROL with the last one that is."""
-        behind = next((m for m in self.session.messages_sent if m.seq == high_seq + 1), None)
+        behind = self.session.issued.get(high_seq + 1)
         surplus = behind is not None and behind.kind is Kind.GO and self._last_buffer is not None
         if surplus and behind is not None and behind.buffer > (self._last_buffer or 0):
             return "CTRL-15"  # a GO for which there are no data

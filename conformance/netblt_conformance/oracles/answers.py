@@ -63,18 +63,15 @@ class AnswerOracle(Oracle):
         if packet.type is not Type.CONTROL or not session.life.lasts:
             return
         terms = session.response
-        offers = [(m.burst_size, m.burst_interval_ms) for m in session.sent_of(Kind.OK) if m.burst_size]
-        self._paces = [(terms.burst_size, terms.burst_interval_ms), *offers]
-        before = self._known
-        while self._known + 1 in session.sequences_sent:
-            self._known += 1
+        self._paces = [(terms.burst_size, terms.burst_interval_ms), *session.issued.offers]
+        before, self._known = self._known, session.issued.consecutive
         arrives_us = time_us + session.round_trip_us // 2
         if self._known and packet.messages:
             interval_ms = max(interval for _, interval in self._paces)
             due_us = arrives_us + session.round_trip_us // 2 + session.tolerances.ack_deadline_us(interval_ms)
             self._answers.append(_Answer(self._known, arrives_us, due_us))
-        for message in session.messages_sent:
-            if before < message.seq <= self._known:
+        for number in range(before + 1, self._known + 1):
+            if (message := session.issued.get(number)) is not None:
                 self._take(message, time_us)
 
     def _take(self, message: Message, time_us: int) -> None:
@@ -83,10 +80,10 @@ class AnswerOracle(Oracle):
             self._requests = [one for one in self._requests if one.message.buffer != message.buffer]
         elif message.kind is Kind.RESEND:
             waiting = set(message.packets) & self._existing(message.buffer)
-            asked_us = self.session.sequences_sent[message.seq]  # after a hole it may be served early (AMB-36)
+            asked_us = self.session.issued.departures[message.seq]  # after a hole it may be served early (AMB-36)
             came = self._seen.get(message.buffer, {})
             waiting = {number for number in waiting if came.get(number, -1) < asked_us}
-            if waiting and not self.session.sent_of(Kind.OK, message.buffer):
+            if waiting and not self.session.issued.of(Kind.OK, message.buffer):
                 due_us = time_us + self.session.round_trip_us + self._patience_us()
                 self._requests.append(_Request(message, waiting, time_us, due_us))
 

@@ -10,6 +10,7 @@ from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session, after
 from netblt_conformance.packets.packets import HEADER_BYTES, Kind, Message, Packet, Type
+from netblt_conformance.packets.sequence import follows
 
 
 class Numbers(tuple[int, ...]):
@@ -99,11 +100,12 @@ class ControlOracle(Oracle):
         self._newest_length = 0  # of the CONTROL before this one
         self._round_us = -1  # when the newest CONTROL came
         self._round: list[set[int]] = []  # the messages of each CONTROL that came at that moment
-        self._older: set[int] = set()  # messages that were known before that moment
+        self._newer: set[int] = set()  # messages that came first at that moment
         self._provoked = False  # whether the tester has sent anything since that moment began
         self._splits = False  # whether the queue was ever seen whole in several CONTROLs at once (AMB-33)
         self._suspects: list[_Suspect] = []
-        self._gos: dict[int, int] = {}  # buffer -> sequence
+        self._gos: set[int] = set()  # buffers
+        self._open: set[int] = set()  # those of them without an OK
         self._oks: set[int] = set()
         self._newest_go: int | None = None
 
@@ -118,11 +120,11 @@ class ControlOracle(Oracle):
         if packet.length > PATH_BYTES:
             self.report(TOO_LARGE, frame, bytes=packet.length)
         sequences = [message.seq for message in packet.messages]
-        if any((b - a) % 65536 != 1 for a, b in itertools.pairwise(sequences)):
+        if not all(follows(b, a) for a, b in itertools.pairwise(sequences)):
             self.report(NOT_ASCENDING, frame, messages=Numbers(sequences))
         for message in packet.messages:
             self._on_message(message, time_us, frame)
-        if len(self._gos.keys() - self._oks) > self._limit():
+        if len(self._open) > self._limit():
             self.report(TOO_MANY_GOS, frame, limit=self._limit())
         self._judge_redundancy(packet, frame)
         self._look_for_split()
@@ -138,10 +140,10 @@ class ControlOracle(Oracle):
             if known.identity != message.identity:
                 self.report(CHANGED, frame, known=known, message=message)
             return
-        expected = (self.highest + 1) % 65536
-        if message.seq != expected and not (expected == 0 and message.seq == 1):
-            self.report(WRONG_NUMBER, frame, seq=message.seq, due=expected)
+        if not follows(message.seq, self.highest):
+            self.report(WRONG_NUMBER, frame, seq=message.seq, due=self.highest + 1)
         self.messages[message.seq] = message
+        self._newer.add(message.seq)
         self._unacknowledged.append(message.seq)
         if after(message.seq, self.highest):
             self.highest = message.seq
@@ -149,13 +151,16 @@ class ControlOracle(Oracle):
             self._on_go(message, time_us, frame)
         elif message.kind is Kind.OK:
             self._oks.add(message.buffer)
+            self._open.discard(message.buffer)
 
     def _on_go(self, message: Message, time_us: int, frame: int) -> None:
         if message.buffer in self._gos:
             self.report(SECOND_GO, frame, buffer=message.buffer, seq=message.seq)
         elif self._newest_go is not None:
             self._judge_number(message.buffer, self._newest_go, frame)
-        self._gos[message.buffer] = message.seq
+        self._gos.add(message.buffer)
+        if message.buffer not in self._oks:
+            self._open.add(message.buffer)
         self._newest_go = message.buffer
         last = self.session.last_buffer_sent
         if last is None or message.buffer <= last[0]:
@@ -202,7 +207,7 @@ class ControlOracle(Oracle):
         messages = {message.seq for message in packet.messages}
         if time_us - self._round_us > self.session.slack_us or self._round_us < 0:
             self._round_us, self._round = time_us, []
-            self._older, self._provoked = set(self.messages), False
+            self._newer, self._provoked = set(), False
         elif not messages.isdisjoint(set().union(*self._round)):
             self._round = []
         self._round.append(messages)
@@ -211,7 +216,7 @@ class ControlOracle(Oracle):
         """An implementation that cuts its queue sends all of it at once, in parts that do not overlap. One that leaves
         messages out sends all of it only while all of it is new, or when the tester provokes new ones meanwhile."""
         whole = set().union(*self._round)
-        is_repeated = bool(whole & self._older) and not self._provoked
+        is_repeated = not whole <= self._newer and not self._provoked
         if len(self._round) > 1 and is_repeated and self._is_in_parts(set(self._queue())):
             self._splits = True
 

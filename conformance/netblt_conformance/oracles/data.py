@@ -92,6 +92,7 @@ class DataOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
         self._buffers: dict[int, _Buffer] = {}
+        self._outstanding: set[int] = set()  # buffers that were begun, without those that had their OK
         self._last_buffer: int | None = None
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
@@ -99,9 +100,10 @@ class DataOracle(Oracle):
         terms = self.session.response
         if not packet.is_data or terms is None:
             return
-        if not self.session.sent_of(Kind.GO, packet.buffer):
+        if not self.session.issued.of(Kind.GO, packet.buffer):
             self.report(WITHOUT_GO, frame, buffer=packet.buffer)
         buffer = self._buffers.setdefault(packet.buffer, _Buffer())
+        self._outstanding.add(packet.buffer)
         self._judge_numbers(packet, buffer, terms, frame)
         self._judge_sizes(packet, terms, frame)
         self._judge_last_flag(packet, buffer, frame)
@@ -167,7 +169,7 @@ class DataOracle(Oracle):
         if first is None:
             return
         self._judge_identity(packet, first, frame)
-        resends = self.session.sent_of(Kind.RESEND, packet.buffer)
+        resends = self.session.issued.of(Kind.RESEND, packet.buffer)
         naming = [m for m in resends if number in m.packets]
         replies = sum(n > number for m in resends for n in m.packets) if packet.type is Type.LDATA else 0
         if buffer.copies[number] <= 1 + len(naming) + replies:  # the LDATA is a reply to numbers after it: AMB-32
@@ -200,6 +202,7 @@ class DataOracle(Oracle):
 
     def _judge_outstanding(self, terms: Packet, frame: int) -> None:
         """DATA-12: however many GOs came, no more than the agreed number of buffers are sending."""
-        confirmed = {message.buffer for message in self.session.sent_of(Kind.OK)}
-        if len(self._buffers.keys() - confirmed) > terms.max_buffers:
+        confirmed = self.session.issued.confirmed
+        self._outstanding = {number for number in self._outstanding if number not in confirmed}
+        if len(self._outstanding) > terms.max_buffers:
             self.report(TOO_MANY, frame, limit=terms.max_buffers)

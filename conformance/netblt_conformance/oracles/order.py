@@ -54,7 +54,7 @@ class OrderOracle(Oracle):
             if message.seq in self._noted:
                 continue
             self._noted.add(message.seq)
-            if message.kind is Kind.RESEND and not self.session.sent_of(Kind.OK, message.buffer):
+            if message.kind is Kind.RESEND and not self.session.issued.of(Kind.OK, message.buffer):
                 # Packets not sent for the first time yet are no retransmissions, numbers after the LDATA do not exist.
                 existing = set(message.packets) & self._seen.get(message.buffer, set())
                 self._repairs.append(_Repair(message, existing))
@@ -92,7 +92,7 @@ class OrderOracle(Oracle):
                 self.report(BEFORE_RETRANSMISSION, frame, buffer=packet.buffer, waiting=waiting, request=repair.message)
 
     def _named(self, packet: Packet) -> bool:
-        return any(packet.packet in m.packets for m in self.session.sent_of(Kind.RESEND, packet.buffer))
+        return any(packet.packet in m.packets for m in self.session.issued.of(Kind.RESEND, packet.buffer))
 
     def _judge_first_pass(self, packet: Packet, seen: set[int], frame: int) -> None:
         """ORDER-03 inside the buffer, ORDER-01 between buffers; a packet that a RESEND names may be a repair."""
@@ -109,8 +109,6 @@ class OrderOracle(Oracle):
 
     def _note_overtaking(self, packet: Packet) -> None:
         """Remembers which lower buffers this packet's sender knew of when it sent a later one."""
-        confirmed = {message.buffer for message in self.session.sent_of(Kind.OK)}
-        for go in self.session.sent_of(Kind.GO):
-            known = not after(go.seq, packet.high_seq)
-            if known and go.buffer < packet.buffer and go.buffer not in confirmed:
+        for go in self.session.issued.open_gos.values():
+            if not after(go.seq, packet.high_seq) and go.buffer < packet.buffer:
                 self._ahead.setdefault(go.buffer, packet.buffer)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 import itertools
 from dataclasses import dataclass
@@ -57,7 +58,11 @@ class RateOracle(Oracle):
         self._offers: list[_Pace] = []  # pairs from 1 on
         self._loosest: dict[int, _Paces] = {}  # by the first pair that may be in force
         self._reported: dict[int, _Pace] = {}  # by the number of the pair: what NULL-ACK made of it
+        self._suffixes: list[tuple[_Pace, _Pace]] = []  # what `_since` returns, for the newest pair first
+        self._whole: _Pace | None = None  # the loosest of all pairs, once known
         self._oks: list[int] = []  # messages
+        self._noted: set[int] = set()  # the same
+        self._ascending: list[int] = []  # the same, by number
         self._acked = 0
         self._first_pair: dict[int, int] = {}  # buffer -> the first pair that may be in force for it
 
@@ -66,14 +71,34 @@ class RateOracle(Oracle):
         for message in packet.messages:
             if message.kind is Kind.GO:
                 self._first_pair.setdefault(message.buffer, self._settled(self._acked))
-            elif message.kind is Kind.OK and message.burst_size and message.seq not in self._oks:
-                self._oks.append(message.seq)
-                self._offers.append(_Pace(message.burst_size, message.burst_interval_ms))
-                self._loosest.clear()
+            elif message.kind is Kind.OK and message.burst_size and message.seq not in self._noted:
+                self._on_offer(message.seq, _Pace(message.burst_size, message.burst_interval_ms))
+
+    def _on_offer(self, ok: int, pace: _Pace) -> None:
+        self._oks.append(ok)
+        self._noted.add(ok)
+        bisect.insort(self._ascending, ok)
+        self._offers.append(pace)
+        self._forget()
+        self._whole = _loosest([pace, self._whole]) if self._whole else None
+
+    def _forget(self) -> None:
+        """A pair was offered or reported: what was derived of the pairs is derived anew."""
+        self._loosest.clear()
+        self._suffixes.clear()
 
     def _settled(self, high_seq: int) -> int:
         """The newest pair whose OK this acknowledges."""
-        return max((n for n, seq in enumerate(self._oks, 1) if not after(seq, high_seq)), default=0)
+        return next((n for n in range(len(self._oks), 0, -1) if not after(self._oks[n - 1], high_seq)), 0)
+
+    def _leaves_out_an_ok(self, high_seq: int) -> bool:
+        """Whether an OK was sent that this does not acknowledge."""
+        position = bisect.bisect_right(self._ascending, high_seq)
+        return position < len(self._ascending) and after(self._ascending[position], high_seq)
+
+    def _from(self, first: int, agreed: _Pace) -> list[_Pace]:
+        """The pairs from this number on."""
+        return self._offers[first - 1 :] if first else [agreed, *self._offers]
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         terms = self.session.response
@@ -83,9 +108,9 @@ class RateOracle(Oracle):
             self._acked = packet.high_seq
         if packet.type is Type.NULL_ACK and packet.burst_size:
             # An OK after a hole may have been processed: then it is not known which pair this makes of what (AMB-36).
-            if not any(after(seq, packet.high_seq) for seq in self._oks):
+            if not self._leaves_out_an_ok(packet.high_seq):
                 self._reported[self._settled(packet.high_seq)] = _Pace(packet.burst_size, packet.burst_interval_ms)
-                self._loosest.clear()
+                self._forget()
             self._judge_report(packet, _Pace(terms.burst_size, terms.burst_interval_ms), frame)
         if packet.is_data:
             self._packets.append((time_us, self._first_pair.get(packet.buffer, 0)))
@@ -95,7 +120,7 @@ class RateOracle(Oracle):
         """CTRL-11: messages after a hole may have been processed already (AMB-36)."""
         settled = self._settled(packet.high_seq)
         burst, interval_ms = packet.burst_size, packet.burst_interval_ms
-        offers = [agreed, *self._offers][settled:]
+        offers = self._from(settled, agreed)
         if not any(burst <= pace.burst and interval_ms >= pace.interval_ms for pace in offers):
             check = FASTER_REPORT if settled else FASTER_AT_FIRST
             self.report(check, frame, burst=burst, interval_ms=interval_ms)
@@ -120,12 +145,11 @@ class RateOracle(Oracle):
         nothing is paced (AMB-11)."""
         known = self._loosest.get(first)
         if known is None:
-            offers = [agreed, *self._offers]
-            reported = [self._reported.get(number, pace) for number, pace in enumerate(offers)]
-            sets = ((offers, None), (offers[first:], OLD_PACE), (reported[first:], NOT_AS_REPORTED))
-            found: dict[_Pace, Check | None] = {}
-            for paces, check in sets:
-                found.setdefault(_loosest(paces), check)
+            self._whole = self._whole or _loosest([agreed, *self._offers])
+            offered, reported = self._since(first, agreed)
+            found: dict[_Pace, Check | None] = {self._whole: None}
+            found.setdefault(offered, OLD_PACE)
+            found.setdefault(reported, NOT_AS_REPORTED)
             known = [
                 (pace, pace.interval_ms * MICROSECONDS_PER_MS, check)
                 for pace, check in found.items()
@@ -133,6 +157,18 @@ class RateOracle(Oracle):
             ]
             self._loosest[first] = known
         return known
+
+    def _since(self, first: int, agreed: _Pace) -> tuple[_Pace, _Pace]:
+        """The loosest pair from this number on: as offered, and as NULL-ACKs restrict it."""
+        newest = len(self._offers)
+        while len(self._suffixes) <= newest - first:
+            number = newest - len(self._suffixes)
+            pace = self._offers[number - 1] if number else agreed
+            pair = pace, self._reported.get(number, pace)
+            if self._suffixes:
+                pair = _loosest([pair[0], self._suffixes[-1][0]]), _loosest([pair[1], self._suffixes[-1][1]])
+            self._suffixes.append(pair)
+        return self._suffixes[newest - first]
 
     def _tell(self, check: Check, count: int, span_us: int, pace: _Pace, frame: int) -> None:
         span_ms = span_us / MICROSECONDS_PER_MS

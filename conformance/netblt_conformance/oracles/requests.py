@@ -230,7 +230,7 @@ class RequestOracle(Oracle):
         if held:
             self.report(HAD_ARRIVED, frame, buffer=message.buffer, packets=tuple(held))
         terms = self.session.response
-        count = -(-terms.buffer_size // terms.packet_size) if terms else 65536
+        count = -(-terms.buffer_size // max(terms.packet_size, 1)) if terms else 65536
         beyond = [n for n in message.packets if n >= count]
         if beyond:
             self.report(NO_SUCH_PACKET, frame, buffer=message.buffer, packets=tuple(beyond), count=count)

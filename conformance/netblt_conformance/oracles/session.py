@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.tolerances import STALL_US, Tolerances
+from netblt_conformance.oracles.issued import Issued
 from netblt_conformance.oracles.life import Life
-from netblt_conformance.packets.packets import Kind, Message, Packet, Type, data_checksum
+from netblt_conformance.packets.packets import Packet, Type, data_checksum
 
 
 def after(a: int, b: int) -> bool:
@@ -60,11 +61,11 @@ class Session:
         self.real_time = real_time
         self.response: Packet | None = None  # the first one: it governs (OPEN-08)
         self.open_sent: Packet | None = None
-        self.messages_sent: list[Message] = []  # new control messages, in order of departure
-        self.sequences_sent: dict[int, int] = {}  # seq -> first departure
-        self.neighbours_sent: dict[int, int] = {}  # seq -> first departure of a CONTROL that has the next one too
+        self.issued = Issued()
         self.acks_sent: list[tuple[int, int]] = []  # (departure, high-seq), only when it grew
         self.data_sent: dict[int, SentData] = {}
+        # Number of the first buffer with the L flag, and the departure of its first packet.
+        self.last_buffer_sent: tuple[int, int] | None = None
         self.closing_us: int | None = None  # departure of the tester's first QUIT, ABORT or DONE
         self.life = Life(role)
 
@@ -85,7 +86,7 @@ class Session:
         elif packet.type is Type.RESPONSE and self.response is None:
             self.response = packet
         elif packet.type is Type.CONTROL:
-            self._note_messages(packet, time_us)
+            self.issued.note(packet.messages, time_us)
         elif packet.type in (Type.QUIT, Type.ABORT, Type.DONE) and self.closing_us is None:
             self.closing_us = time_us
         if packet.acks and after(packet.high_seq, self.highest_ack_sent):
@@ -99,15 +100,6 @@ class Session:
         if packet.type is Type.RESPONSE and self.response is None:
             self.response = packet
         self.life.received(packet, time_us, self.highest_ack_sent)
-
-    def _note_messages(self, packet: Packet, time_us: int) -> None:
-        numbers = {message.seq for message in packet.messages}
-        for message in packet.messages:
-            if (message.seq + 1) % 65536 in numbers:
-                self.neighbours_sent.setdefault(message.seq, time_us)
-            if message.seq not in self.sequences_sent:
-                self.sequences_sent[message.seq] = time_us
-                self.messages_sent.append(message)
 
     def _note_data(self, packet: Packet, time_us: int) -> None:
         """Only what a receiver must store counts: right size, right data checksum."""
@@ -124,6 +116,8 @@ class Session:
         if packet.type is Type.LDATA and buffer.last_packet is None:
             buffer.last_packet = packet.packet
         buffer.last_buffer |= packet.last_buffer
+        if buffer.last_buffer and self.last_buffer_sent is None:
+            self.last_buffer_sent = packet.buffer, min(buffer.packets.values())
 
     @property
     def highest_ack_sent(self) -> int:
@@ -136,19 +130,6 @@ class Session:
 
     def was_sent(self, buffer: int) -> bool:
         return buffer in self.data_sent
-
-    @property
-    def last_buffer_sent(self) -> tuple[int, int] | None:
-        """Number of the buffer with the L flag and the departure of its first packet."""
-        for number, buffer in self.data_sent.items():
-            if buffer.last_buffer:
-                return number, min(buffer.packets.values())
-        return None
-
-    # ---- what the tester has requested ----
-
-    def sent_of(self, kind: Kind, buffer: int | None = None) -> list[Message]:
-        return [m for m in self.messages_sent if m.kind is kind and (buffer is None or m.buffer == buffer)]
 
     @property
     def control_limit(self) -> int:

@@ -79,6 +79,8 @@ _HEADER_FIELDS = (
     "foreign_port",
     "header_padding",
 )
+# Of control messages. Numbers may count on beyond it: what is written is the rest (AMB-12).
+SEQ_MODULUS = 1 << 16
 _HEADER = struct.Struct(">HBBHHHH")
 _OPENING = struct.Struct(">IIIHHHHHH")
 _DATA = struct.Struct(">IHHHH")
@@ -116,7 +118,7 @@ class Message:
 
     def wire(self) -> bytes:
         """As in a CONTROL, with all padding zero."""
-        head = _MESSAGE.pack(self.kind, 0, self.seq, self.buffer)
+        head = _MESSAGE.pack(self.kind, 0, self.seq % SEQ_MODULUS, self.buffer)
         if self.kind is Kind.OK:
             return head + _OK.pack(self.burst_size, self.burst_interval_ms, self.control_timer_ms, 0)
         if self.kind is Kind.RESEND:
@@ -354,11 +356,14 @@ class Forge:
 
     def data(self, values: Packet) -> bytes:
         """DATA or LDATA; padding of form (a) of AMB-02 follows after Length."""
-        fields = _DATA.pack(*(getattr(values, name) for name in _DATA_FIELDS))
+        high_seq = values.high_seq % SEQ_MODULUS
+        fields = _DATA.pack(values.buffer, high_seq, values.packet, values.data_checksum, values.flags)
         return self.packet(values.type or Type.DATA, fields + values.data)
 
     def null_ack(self, high_seq: int, burst_size: int, burst_interval_ms: int) -> bytes:
-        return self.packet(Type.NULL_ACK, _NULL_ACK.pack(high_seq, burst_size, burst_interval_ms) + b"\0\0")
+        return self.packet(
+            Type.NULL_ACK, _NULL_ACK.pack(high_seq % SEQ_MODULUS, burst_size, burst_interval_ms) + b"\0\0"
+        )
 
     def control(self, messages: tuple[Message, ...] | list[Message]) -> bytes:
         return self.packet(Type.CONTROL, b"".join(message.wire() for message in messages))

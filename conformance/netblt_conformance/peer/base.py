@@ -23,6 +23,7 @@ from netblt_conformance.packets.capture import COUNTS_AS_LOST
 from netblt_conformance.packets.dialect import RFC998, Dialect
 from netblt_conformance.packets.etftp import Extras
 from netblt_conformance.packets.packets import Forge, Packet, Type
+from netblt_conformance.packets.sequence import SequenceNumbers
 from netblt_conformance.packets.spelling import Spelling
 
 # How often a condition is looked at while no packet comes; later, after this share of what has been waited already.
@@ -34,6 +35,8 @@ WATCH_US = 250_000
 FEW_TYPES = 3
 # How many buffers a reason names at most.
 PROGRESS_BUFFERS = 8
+# The messages between so many buffers take no time that counts.
+FEW_BUFFERS = 16
 
 
 def the_newest(told: list[str]) -> str:
@@ -137,6 +140,7 @@ class Peer:
         self.address = TESTER_ADDRESS
         self.agreed: Agreed | None = None
         self.extras = Extras()  # what our packets contain in ETFTP
+        self._numbers = SequenceNumbers()
         self.seen: list[Seen] = []
         self.opens: list[Seen] = []
         self.responses: list[Seen] = []
@@ -168,7 +172,7 @@ class Peer:
         frame = self.link.send(self.setting.dialect.to_wire(spelt, self.extras), self.address)
         # When it was on the wire; an answer may have come back before send() did.
         self._last_sent_us = self.link.capture.frames[frame].time_us
-        self.monitor.sent(packets.read(packet), self._last_sent_us, frame)
+        self.monitor.sent(self._numbers.counted_on(packets.read(packet)), self._last_sent_us, frame)
         return frame
 
     @property
@@ -280,7 +284,7 @@ class Peer:
 
     def _take(self, arrival: Arrival) -> Seen:
         spelt = self.setting.spelling.from_wire(self.setting.dialect.from_wire(arrival.payload), self._summed)
-        packet = self._as_answer(self._without_padding(packets.read(spelt)))
+        packet = self._as_answer(self._without_padding(self._numbers.counted_on(packets.read(spelt))))
         seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source, arrival.payload, arrival.destination)
         self.seen.append(seen)
         if arrival.destination == STRANGER_ADDRESS:
@@ -512,6 +516,10 @@ class Peer:
 
     def settle(self, response: Packet, iut_death_timer_s: int) -> None:
         """From here on the RESPONSE's values govern, and KEEPALIVEs keep the implementation from giving us up."""
+        zeros = [name for name in ("buffer_size", "packet_size", "max_buffers") if not getattr(response, name)]
+        if zeros:
+            names = " and ".join(name.replace("_", " ") for name in zeros)
+            raise UnmetError("values that can be used", f"the connection has {names} 0")
         self.agreed = Agreed(
             buffer_size=response.buffer_size,
             packet_size=response.packet_size,
@@ -555,9 +563,13 @@ class Peer:
     def pace_us(self) -> int:
         """What a transfer takes at the agreed pace, which may be much slower than was requested: twice that, when each
         buffer begins a new burst, and something for the exchange of messages between the buffers, which may be many."""
-        terms, few = self.terms, 16
+        return self.pace_of_us(self.buffer_count)
+
+    def pace_of_us(self, buffers: int) -> int:
+        """The same, of so many buffers."""
+        terms = self.terms
         buffer_us = tolerances.transfer_time_us(terms.packets_per_buffer, terms.burst_size, terms.burst_interval_ms)
-        return 2 * self.buffer_count * buffer_us + max(0, self.buffer_count - few) * MICROSECONDS_PER_S
+        return 2 * buffers * buffer_us + max(0, buffers - FEW_BUFFERS) * MICROSECONDS_PER_S
 
     @property
     def ack_deadline_us(self) -> int:

@@ -12,7 +12,7 @@ from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
-from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
+from netblt_conformance.peer.base import FEW_BUFFERS, Peer, Seen, Setting, UnmetError, the_newest
 
 CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
 FINISH_US = 30_000_000  # a transfer of a few buffers
@@ -51,11 +51,13 @@ class ReceiverPeer(Peer):
         self.queue: list[Message] = []  # not acknowledged yet: the long-lived control packet
         self.high_seq = 0  # the highest acknowledgement seen
         self.buffers: dict[int, ReceivedBuffer] = {}
+        self._unconfirmed: set[int] = set()  # those without an OK, and perhaps some that have it by now
         self.last_buffer: int | None = None
         self.lose: Callable[[Packet], bool] = lambda _packet: False  # packets that count as lost on the way
         self.control_timer_ms = CONTROL_TIMER_MS
         self.offer: tuple[int, int] | None = None  # burst size and interval of our OKs; None = as agreed
         self._said: tuple[set[int], int] = set(), 0  # sequence numbers of the newest CONTROL, and when it was sent
+        self._news = 0  # data packets that came for the first time, and acknowledgements of new messages
         self.data_us = 0  # when the newest data packet came
         self._awaits_ldata = False  # what is to be retransmitted is the LDATA, which was requested alone
 
@@ -69,7 +71,7 @@ class ReceiverPeer(Peer):
             message = dataclasses.replace(
                 message, burst_size=size, burst_interval_ms=interval, control_timer_ms=self.control_timer_ms
             )
-        self.next_seq = self.next_seq % 65535 + 1
+        self.next_seq += 1
         self.queue.append(message)
         return message
 
@@ -110,6 +112,7 @@ class ReceiverPeer(Peer):
         elif packet.is_data:
             self.data_us = seen.time_us
             buffer = self.buffer(packet.buffer - self.first_buffer)
+            self._news += packet.packet not in buffer.packets
             buffer.packets.setdefault(packet.packet, seen)
             buffer.copies[packet.packet] = buffer.copies.get(packet.packet, 0) + 1
             if packet.type is Type.LDATA and buffer.last_packet is None:
@@ -118,11 +121,15 @@ class ReceiverPeer(Peer):
                 self.last_buffer = packet.buffer - self.first_buffer
 
     def _acknowledged(self, high_seq: int) -> None:
+        self._news += high_seq > self.high_seq
         self.high_seq = max(self.high_seq, high_seq)
         self.queue = [message for message in self.queue if message.seq > self.high_seq]
 
     def buffer(self, number: int) -> ReceivedBuffer:
-        return self.buffers.setdefault(number, ReceivedBuffer())
+        if number not in self.buffers:
+            self.buffers[number] = ReceivedBuffer()
+            self._unconfirmed.add(number)
+        return self.buffers[number]
 
     def copies(self, buffer: int, packet: int) -> int:
         return self.buffer(buffer).copies.get(packet, 0)
@@ -177,7 +184,7 @@ class ReceiverPeer(Peer):
         last = self.buffer(buffer).last_packet
         if last is not None and packet > last:
             raise NotSupportedError(f"buffer {buffer} has {last + 1} packets, this exchange needs packet {packet}")
-        named = [m.packets for m in self.monitor.session.sent_of(Kind.RESEND, self.first_buffer + buffer)]
+        named = [m.packets for m in self.monitor.session.issued.of(Kind.RESEND, self.first_buffer + buffer)]
         self._awaits_ldata = packet == last and (packet,) in named
         self.until(
             lambda: self.copies(buffer, packet) >= count,
@@ -191,17 +198,25 @@ class ReceiverPeer(Peer):
     def finish(self, within_us: int | None = None, *, done: bool = True) -> bytes:
         """Receives whatever is left like a well-behaved receiver. Answers the data received so far in order. `done`:
         whether DONE is sent at the end, which may be lost (CLOSE-06)."""
+        idle_us = within_us or FINISH_US + self.pace_of_us(min(self.buffer_count, FEW_BUFFERS))
         within_us = within_us or FINISH_US + self.pace_us
         deadline_us = self.now_us + within_us
-        confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
-        gone = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.GO}
+        over_us, known = self.now_us + idle_us, self._news
+        confirmed = {m.buffer for m in self.monitor.session.issued.messages if m.kind is Kind.OK}
+        gone = [m.buffer for m in self.monitor.session.issued.messages if m.kind is Kind.GO]
+        waiting, newest = set(gone) - confirmed, max(gone, default=self.first_buffer - 1)
         last_news_us = self.now_us
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._finished(confirmed):
-                if self._over(deadline_us):
-                    seen, due_by = f"{self._why(within_us)}; {self._progress()}", self.due_by(Awaited.TRANSFER)
+                if self._news != known:
+                    over_us, known = self.now_us + idle_us, self._news
+                if self._over(min(deadline_us, over_us)):
+                    why = self._why(within_us if deadline_us <= over_us else idle_us)
+                    seen, due_by = f"{why}; {self._progress()}", self.due_by(Awaited.TRANSFER)
                     raise UnmetError("the transfer to finish", seen, cause=Cause.ABSENCE, due_by=due_by)
-                if self._issue(gone, confirmed):
+                before = self.next_seq
+                newest = self._issue(waiting, confirmed, newest)
+                if self.next_seq != before:
                     self.send_control()
                     last_news_us = self.now_us
                 elif self.now_us - last_news_us >= tolerances.TESTER_RETRY_US:
@@ -229,7 +244,7 @@ class ReceiverPeer(Peer):
         RESEND-05: the LDATA, requested alone, is not retransmitted."""
         if self._was_left or awaited not in (Awaited.TRANSFER, Awaited.BUFFER, Awaited.REPAIR):
             return super().due_by(awaited)
-        confirmed = {m.buffer for m in self.monitor.session.messages_sent if m.kind is Kind.OK}
+        confirmed = {m.buffer for m in self.monitor.session.issued.messages if m.kind is Kind.OK}
         begun = [self.first_buffer + n in confirmed for n, buffer in self.buffers.items() if buffer.packets]
         if awaited is Awaited.TRANSFER and self.last_buffer is not None:
             everything = len(begun) == self.last_buffer + 1 and all(begun)
@@ -267,24 +282,27 @@ class ReceiverPeer(Peer):
             return False
         return all(self.first_buffer + n in confirmed for n in range(self.last_buffer + 1))
 
-    def _issue(self, gone: set[int], confirmed: set[int]) -> bool:
-        """Adds the OKs and GOs that are due; whether there were any."""
-        before = self.next_seq
-        for n, buffer in sorted(self.buffers.items()):
-            if buffer.complete and self.first_buffer + n not in confirmed:
-                self.message(Kind.OK, self.first_buffer + n)
-                confirmed.add(self.first_buffer + n)
-        while self.last_buffer is None and len(gone - confirmed) < self.terms.max_buffers:
-            number = max(gone, default=self.first_buffer - 1) + 1
-            self.message(Kind.GO, number)
-            gone.add(number)
-        return self.next_seq != before
+    def _issue(self, waiting: set[int], confirmed: set[int], newest: int) -> int:
+        """Adds the OKs and GOs that are due. `waiting`: the buffers that have a GO and no OK. Returns the buffer of the
+        newest GO."""
+        for n in sorted(self._unconfirmed):
+            number = self.first_buffer + n
+            if self.buffers[n].complete and number not in confirmed:
+                self.message(Kind.OK, number)
+                confirmed.add(number)
+                waiting.discard(number)
+        self._unconfirmed = {n for n in self._unconfirmed if self.first_buffer + n not in confirmed}
+        while self.last_buffer is None and len(waiting) < self.terms.max_buffers:
+            newest += 1
+            self.message(Kind.GO, newest)
+            waiting.add(newest)
+        return newest
 
     def _recover(self, confirmed: set[int]) -> None:
         """Nothing came for a while: repeats the queue, requests what is missing."""
         asked = {message.buffer for message in self.queue}
-        for n, buffer in sorted(self.buffers.items()):
-            number = self.first_buffer + n
+        for n in sorted(self._unconfirmed):
+            number, buffer = self.first_buffer + n, self.buffers[n]
             missing = self._missing(buffer) if self.last_buffer is None or n <= self.last_buffer else []
             if number not in confirmed and number not in asked and missing:
                 self.message(Kind.RESEND, number, missing)

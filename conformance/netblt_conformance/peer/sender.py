@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+import collections
 import contextlib
 import dataclasses
 import heapq
@@ -17,6 +18,7 @@ from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
+from netblt_conformance.packets.sequence import wraps_at
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
 
 # On a real link the CONTROLs of one moment arrive within this.
@@ -32,6 +34,7 @@ class SenderPeer(Peer):
         self.messages: dict[int, Message] = {}  # every control message seen, by sequence number
         self._consecutive = 0  # when last looked at
         self._of_buffer: dict[tuple[Kind, int], list[Message]] = {}  # by sequence number
+        self._confirmed: set[int] = set()  # the numbers of buffers that have an OK
         self._offers: list[Message] = []  # the OKs that offer a burst, by sequence number
         self._requests: list[tuple[int, int]] = []  # heap of (buffer, sequence number) of RESENDs to serve
         self.controls: list[Seen] = []
@@ -48,9 +51,14 @@ class SenderPeer(Peer):
     @property
     def consecutive(self) -> int:
         """The highest s such that messages 1..s have all been seen."""
-        while self._consecutive + 1 in self.messages:
-            self._consecutive += 1
+        while (following := self._following(self._consecutive)) in self.messages:
+            self._consecutive = following
         return self._consecutive
+
+    def _following(self, number: int) -> int:
+        """The next number; an implementation that leaves out the 0 after 65535 shows that by its next message."""
+        left_out = wraps_at(number + 1) and number + 1 not in self.messages and number + 2 in self.messages
+        return number + 2 if left_out else number + 1
 
     @property
     def ack(self) -> int:
@@ -115,6 +123,8 @@ class SenderPeer(Peer):
                 bisect.insort(alike, message, key=lambda one: one.seq)
                 if message.kind is Kind.OK and message.burst_size:
                     bisect.insort(self._offers, message, key=lambda one: one.seq)
+                if message.kind is Kind.OK:
+                    self._confirmed.add(message.buffer)
                 if message.kind is Kind.RESEND:
                     heapq.heappush(self._requests, (message.buffer, message.seq))
             if message.kind is Kind.GO and message.buffer not in self._gos:
@@ -363,13 +373,14 @@ class SenderPeer(Peer):
         resends = [m for m in self.messages.values() if m.kind is Kind.RESEND]
         self._requests = [(m.buffer, m.seq) for m in resends if not self._is_served(m)]
         heapq.heapify(self._requests)
-        begun = {n for n in range(self.buffer_count) if self.monitor.session.was_sent(self.number(n))}
-        begun |= self.lost_buffers
+        was_sent = self.monitor.session.was_sent
+        left = [n for n in range(self.buffer_count) if n not in self.lost_buffers and not was_sent(self.number(n))]
+        unsent = collections.deque(left)
         self.null_ack()
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
                 known = len(self.messages)
-                served = self._serve(begun, lose)
+                served = self._serve(unsent, lose)
                 if not served:
                     self._next(over_us)
                 if served or len(self.messages) > known:
@@ -393,25 +404,27 @@ class SenderPeer(Peer):
         raise UnmetError("DONE", f"none to {QUITS} QUITs at the end", None, Cause.ABSENCE, "R1986-10")
 
     def _has_all_oks(self) -> bool:
-        return all(self.find(Kind.OK, n) for n in range(self.buffer_count))
+        if len(self._confirmed) < self.buffer_count:
+            return False
+        return all(self.number(n) in self._confirmed for n in range(self.buffer_count))
 
     def _is_served(self, message: Message) -> bool:
         """Whether every listed packet that exists was sent after this request was seen; unknown counts as no."""
         return message.seq in self.served or bool(self.find(Kind.OK, self.index(message.buffer)))
 
-    def _serve(self, begun: set[int], lose: Callable[[int, int], bool]) -> bool:
-        """One step: retransmissions before progress, lowest buffer first (ORDER-02). Whether there was one."""
+    def _serve(self, unsent: collections.deque[int], lose: Callable[[int, int], bool]) -> bool:
+        """One step: retransmissions before progress, lowest buffer first (ORDER-02). `unsent`: buffers, ascending.
+        Whether there was one."""
         while self._requests:
             message = self.messages[heapq.heappop(self._requests)[1]]
             buffer = self.index(message.buffer)
-            if 0 <= buffer < self.buffer_count:
+            if 0 <= buffer < self.buffer_count and message.buffer not in self._confirmed:
                 self._deliver(buffer, [n for n in message.packets if n < self.packet_count(buffer)], lose)
                 return True
-        for buffer in range(self.buffer_count):
-            if buffer not in begun and self.find(Kind.GO, buffer):
-                begun.add(buffer)
-                self._deliver(buffer, list(range(self.packet_count(buffer))), lose)
-                return True
+        if unsent and unsent[0] < len(self._gos):
+            buffer = unsent.popleft()
+            self._deliver(buffer, list(range(self.packet_count(buffer))), lose)
+            return True
         return False
 
     def _deliver(self, buffer: int, numbers: list[int], lose: Callable[[int, int], bool]) -> None:

@@ -65,9 +65,13 @@ class SenderEnd:
         self._known = known
         self._sequence = guided.Sequence()
         self._seen: set[tuple[int, Message]] = set()
+        self._numbers: set[int] = set()  # of these messages
         self._contradicted = False  # the peer breaks the rules for numbers: then nothing follows from them
         self._buffers: dict[int, _Buffer] = {}
+        self._begun: set[int] = set()  # buffers of which something was sent and that have no OK
+        self._asked: set[int] = set()  # buffers with a request and without an OK
         self._offers: list[tuple[int, int, int]] = []  # sequence number of an OK, its burst size and interval
+        self._pairs: dict[tuple[int, int], None] = {}  # burst size and interval of the OKs, each pair once
         self._acknowledged: int | None = None  # in the newest packet
         self._at = 0  # position in the walk
         self._newest_go: tuple[int, int] | None = None
@@ -85,8 +89,9 @@ class SenderEnd:
             key = message.seq, Message(message.type, message.seq, message.buffer, packets=message.packets)
             if key in self._seen:
                 continue
-            self._contradicted |= any(seq == message.seq for seq, _ in self._seen)
+            self._contradicted |= message.seq in self._numbers
             self._seen.add(key)
+            self._numbers.add(message.seq)
             self._sequence.record(message.seq)
             self._take(message)
 
@@ -100,11 +105,17 @@ class SenderEnd:
             buffer.go = message.seq if buffer.go is None else buffer.go
         elif message.type == OK:
             self._offers.append((message.seq, message.burst_size, message.burst_interval_ms))
+            if message.burst_size:
+                self._pairs[message.burst_size, message.burst_interval_ms] = None
+            self._begun.discard(message.buffer)
+            self._asked.discard(message.buffer)
             if buffer.ok is None:
                 buffer.ok, buffer.ok_at = message.seq, self._at
         else:
             packets = tuple(packet - self._known.base for packet in message.packets)
             buffer.requests.append(_Request(message.seq, packets, self._at))
+            if buffer.ok is None:
+                self._asked.add(message.buffer)
 
     # ---- acknowledgements ----
 
@@ -112,7 +123,7 @@ class SenderEnd:
         if self._sequence.high >= _SEQ_JUDGED:
             return
         if self._known.peer_complete and seq_after(read.high_seq, self._sequence.high):
-            rule = "CTRL-07" if any(seq == read.high_seq for seq, _ in self._seen) else "CTRL-06"
+            rule = "CTRL-07" if read.high_seq in self._numbers else "CTRL-06"
             raise OutsideError(rule, f"an acknowledgement up to #{self._sequence.high} at most", f"of #{read.high_seq}")
         if self._acknowledged is not None and self._known.ordered and seq_after(self._acknowledged, read.high_seq):
             raise OutsideError("CTRL-06", f"#{self._acknowledged} or above", f"an acknowledgement of #{read.high_seq}")
@@ -165,6 +176,8 @@ class SenderEnd:
             self._first_copy(read, packet, buffer)
             data = read.raw[_DATA_BEGIN : read.length]
             buffer.copies[packet] = _Copy(read.type, read.flags, data, cut, newest_at=self._at)
+            if buffer.ok is None:
+                self._begun.add(read.buffer)
             self._check_own_go(read, buffer)
         else:
             self._repetition(read, packet, buffer, before)
@@ -188,7 +201,7 @@ class SenderEnd:
         """RATE-01 to RATE-03: wherever its intervals begin, a span of time covers one interval in addition to those
         that fit into it. Counted with the loosest pair that was agreed on or offered."""
         pairs = [(terms.burst_size, terms.burst_interval_ms) for terms in self._known.terms]
-        pairs += [(size, interval) for _, size, interval in self._offers if size]
+        pairs += self._pairs
         if not self._known.own_complete or not self._known.peer_complete or not pairs:
             return
         if any(interval == 0 for _, interval in pairs):
@@ -277,9 +290,8 @@ class SenderEnd:
             raise OutsideError("ORDER-01", expected, f"packet {read.packet} of it for the first time after that")
 
     def _check_outstanding(self, read: Read) -> None:
-        begun = [number for number, other in self._buffers.items() if other.copies and other.ok is None]
         most = max((terms.max_buffers for terms in self._known.terms), default=0)
-        if most and len(begun) >= most:
+        if most and len(self._begun) >= most:
             expected = f"no buffer in addition to {most} without an OK"
             raise OutsideError("DATA-12", expected, f"the first packet of buffer {read.buffer}")
 
@@ -287,8 +299,9 @@ class SenderEnd:
         """ORDER-02: what a lower buffer has to send again leaves before new packets of a higher one."""
         if not self._known.view.own_gapless:
             return  # it may have been sent
-        for number, other in self._buffers.items():
-            if other.ok is not None or not buffer_after(read.buffer, number):
+        for number in sorted(self._asked):
+            other = self._buffers[number]
+            if not buffer_after(read.buffer, number):
                 continue
             for request in other.requests:
                 if seq_after(request.seq, read.high_seq):

@@ -18,7 +18,7 @@ from netblt_conformance.cases.probe import probe
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import wording
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
-from netblt_conformance.common.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Role
+from netblt_conformance.common.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Feature, Role
 from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.common.waits import Awaited, Watch
@@ -32,6 +32,12 @@ from netblt_conformance.run.selection import Candidate, Selection
 STIMULUS, CONTROL = "stimulus", "control"
 
 
+# Virtual cases take milliseconds; real ones wait for real timers; long ones have 100,000 packets.
+VIRTUAL_CASE_LIMIT_S = 60.0
+WIRE_CASE_LIMIT_S = 300.0
+LONG_CASE_LIMIT_S = 1200.0
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to run, decided before pytest starts."""
@@ -43,6 +49,14 @@ class Plan:
     report: Path
     only: frozenset[str] | None = None  # of the selected runs these, by key; None: all
     dialect: Dialect = RFC998
+    long: bool = False  # cases of more than a minute run as well
+
+    @property
+    def case_limit_s(self) -> float:
+        """Real time after which a case counts as hung."""
+        if self.long:
+            return LONG_CASE_LIMIT_S
+        return WIRE_CASE_LIMIT_S if self.factory.name == "wire" else VIRTUAL_CASE_LIMIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +85,7 @@ class Run:
     variant: str = ""
     kills_nothing: str = ""
     dialects: tuple[str, ...] = catalogue.DIALECTS
+    long: bool = False  # takes more than a minute
 
     @property
     def title(self) -> str:
@@ -163,8 +178,13 @@ class Engine:
         arms = (CONTROL, STIMULUS) if mark.kwargs["control"] else (STIMULUS,)
         name = metafunc.function.__name__.removeprefix("test_")
         file = Path(metafunc.module.__file__ or "").name
+        idle, dialects, long = (
+            mark.kwargs["kills_nothing"],
+            mark.kwargs["dialects"],
+            Feature.LONG in mark.kwargs["needs"],
+        )
         runs = [
-            Run(name, file, tuple(mark.args), role, arm, variant, mark.kwargs["kills_nothing"], mark.kwargs["dialects"])
+            Run(name, file, tuple(mark.args), role, arm, variant, idle, dialects, long)
             for variant in mark.kwargs["variants"]
             for role in mark.kwargs["roles"]
             for arm in arms
@@ -221,7 +241,8 @@ class Engine:
             return
         try:
             needs = node.get_closest_marker(MARKER)
-            missing = [feature for feature in needs.kwargs["needs"] if feature not in link.features] if needs else []
+            here = link.features | ({Feature.LONG} if self.plan.long else set())
+            missing = [feature for feature in needs.kwargs["needs"] if feature not in here] if needs else []
             if missing:
                 words = ", ".join(feature.value for feature in missing)
                 self._emit_result(self._not_run(run, f"not available here: {words}"))

@@ -70,6 +70,11 @@ class Loaded:
         return {name: words for name, words in self.cases.items() if name in names}
 
     @property
+    def long(self) -> frozenset[str]:
+        """The keys of the runs that take more than a minute."""
+        return frozenset(run.key for _, run in self._engine.items if run.long)
+
+    @property
     def kills_nothing(self) -> dict[str, str]:
         """Name -> why no mutant of the reference can fail it."""
         return {run.name: run.kills_nothing for _, run in self._engine.items if run.kills_nothing}

@@ -48,9 +48,6 @@ from netblt_conformance.run.selection import Candidate
 from netblt_conformance.run.worker import Supervisor
 from netblt_conformance.sweep.plan import SweepPlan
 
-# Real time after which a case counts as hung. Virtual cases take milliseconds; real ones wait for real timers.
-VIRTUAL_CASE_LIMIT_S = 60.0
-WIRE_CASE_LIMIT_S = 300.0
 NANOSECONDS_PER_US = 1_000
 
 
@@ -284,10 +281,9 @@ def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None 
     _prepare(plan.report)
     used = "-" in (listener.options.json_lines, listener.options.junit)
     print(fit(target.line(listener.testing)), file=sys.stderr if used else sys.stdout, flush=True)
-    wire = plan.factory.name == "wire"
     spare = 0 if jobs else plan.factory.spare_jobs
     jobs = min(number_of_jobs(jobs or plan.factory.jobs), len(listener.keys))
-    limit_s = WIRE_CASE_LIMIT_S if wire else VIRTUAL_CASE_LIMIT_S
+    limit_s = plan.case_limit_s
     began = time.monotonic()
     with _interruptible():
         try:
