@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Mistakes of the script generator itself, which the Wireshark plugin finds: reported, kept and played again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from netblt_conformance.commands import cli
+from netblt_conformance.generated import measure, script
+from netblt_conformance.generated.campaign import OWN_MISTAKE
+from netblt_conformance.peer import SenderPeer
+from selftest.faulty import faulty_library
+
+SCRIPTS = 10
+VARIANT = "offers-half-the-burst"
+
+
+@pytest.fixture(scope="module")
+def offering(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> Path:
+    """The legal variant that offers slower bursts in its OKs."""
+    del built_library
+    return faulty_library(tmp_path_factory.mktemp("offering"), VARIANT)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tester that ignores the bursts that OKs offer (NEG-09)."""
+
+    def agreed(peer: SenderPeer, _ack: int | None = None) -> tuple[int, int]:
+        return peer.terms.burst_size, peer.terms.burst_interval_ms
+
+    monkeypatch.setattr(SenderPeer, "pace", agreed)
+
+
+def generate(library: Path, folder: Path) -> int:
+    words = ("--count", str(SCRIPTS), "--role", "passive-receiver", "--output", str(folder), "-j", "1")
+    return cli.main(["generate", "--iut-library", str(library), *words])
+
+
+def test_no_mistake_of_the_generator_is_found_beside_slower_offers(offering: Path, tmp_path: Path) -> None:
+    assert generate(offering, tmp_path) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mistake_of_the_generator_is_kept_with_its_capture_and_shown_when_played(
+    offering: Path, tmp_path: Path, hasty: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del hasty
+    assert generate(offering, tmp_path) == 2
+    output = capsys.readouterr().out
+    path, *_ = sorted(tmp_path.glob("generator-mistake.*.toml"))
+    command = f"netblt-conformance play {path} --iut-library {offering}"
+    assert (OWN_MISTAKE in output, f"play it again: {command}\n" in output) == (True, True), output
+    assert ("NEG-09" in path.read_text(encoding="utf-8"), script.load(path).requirements) == (True, ())
+    assert path.with_suffix(".pcapng").stat().st_size > 500
+    assert not list(tmp_path.glob("script.*")), "no failure of the implementation"
+    assert cli.main(command.split()[1:]) == 2
+    assert f"ERROR  {path}" in capsys.readouterr().out
+    monkeypatch.undo()
+    assert cli.main(command.split()[1:]) == 0
+
+
+def test_a_mistake_beside_a_legal_variant_does_not_count_as_accepted(
+    built_library: Path, hasty: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del built_library, hasty
+    assert measure.variants([VARIANT], SCRIPTS, 1, 1) == 1
+    assert f"{VARIANT}  script" in (output := capsys.readouterr().out)
+    assert OWN_MISTAKE in output
