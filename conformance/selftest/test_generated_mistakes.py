@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Mistakes of the script generator itself, which the Wireshark plugin finds: reported, kept and played again."""
+"""Mistakes of the script generator itself: those that the Wireshark plugin finds are reported, kept and played again,
+and legal variants of the reference endpoint are not accused."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from netblt_conformance.cases.probe import probe
 from netblt_conformance.commands import cli
-from netblt_conformance.generated import measure, script
+from netblt_conformance.common.model import ROLES_BY_NAME, Parameters
+from netblt_conformance.generated import measure, play, script
 from netblt_conformance.generated.campaign import OWN_MISTAKE
+from netblt_conformance.generated.script import Script, move
+from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.peer import SenderPeer
 from selftest.faulty import faulty_library
 
@@ -68,3 +73,16 @@ def test_a_mistake_beside_a_legal_variant_does_not_count_as_accepted(
     assert measure.variants([VARIANT], SCRIPTS, 1, 1) == 1
     assert f"{VARIANT}  script" in (output := capsys.readouterr().out)
     assert OWN_MISTAKE in output
+
+
+def test_the_parts_of_a_queue_that_is_repeated_are_no_answers_to_keepalives(
+    tmp_path: Path, built_library: Path
+) -> None:
+    """512 GOs in CONTROLs of 64 bytes: more of these than answers that would be no coincidence (TIMER-12)."""
+    del built_library
+    factory, role = SimLinkFactory(faulty_library(tmp_path, "small-controls")), ROLES_BY_NAME["passive-receiver"]
+    terms = Parameters(buffer_size=48, packet_size=48, burst_size=2, burst_interval_ms=300, max_buffers=512)
+    moves = (move("data 0 0"), move("storm 1"))
+    one = Script(role, 1, 96, terms, terms, openings_lost=2, moves=moves)
+    result = play.replay(one, factory, probe(factory, role, 1)[0])
+    assert (list(result.done), result.faults) == (list(moves), [])
