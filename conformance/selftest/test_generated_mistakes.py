@@ -5,6 +5,7 @@ and legal variants of the reference endpoint are not accused."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from netblt_conformance.cases.probe import probe
@@ -13,9 +14,14 @@ from netblt_conformance.common.model import ROLES_BY_NAME, Parameters
 from netblt_conformance.generated import measure, play, script
 from netblt_conformance.generated.campaign import OWN_MISTAKE
 from netblt_conformance.generated.script import Script, move
+from netblt_conformance.generated.second import violations
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.peer import SenderPeer
 from selftest.faulty import faulty_library
+
+if TYPE_CHECKING:
+    from netblt_conformance.judges.findings import Finding
+    from netblt_conformance.judges.tshark import Tshark
 
 SCRIPTS = 10
 VARIANT = "offers-half-the-burst"
@@ -86,3 +92,15 @@ def test_the_parts_of_a_queue_that_is_repeated_are_no_answers_to_keepalives(
     one = Script(role, 1, 96, terms, terms, openings_lost=2, moves=moves)
     result = play.replay(one, factory, probe(factory, role, 1)[0])
     assert (list(result.done), result.faults) == (list(moves), [])
+
+
+def test_the_captures_of_a_block_are_not_those_of_one_whose_number_begins_alike(tmp_path: Path) -> None:
+    class Silent:
+        def findings(self, _path: Path, *_options: str, violations: bool) -> list[Finding]:
+            assert violations
+            return []
+
+    for name in ("block100.100.sender", "block100.sender", "block1000.1000.sender"):
+        (tmp_path / f"{name}.pcapng").touch()
+    assert list(violations(cast("Tshark", Silent()), tmp_path / "block100")) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["block1000.1000.sender.pcapng"]

@@ -88,7 +88,7 @@ class Merged:
 def violations(tshark: Tshark, stem: Path) -> Iterator[Found]:
     """Of the files that Merged.save() wrote, which are removed."""
     for sender, side in _SIDES.items():
-        for path in sorted(stem.parent.glob(f"{stem.name}*.{side}.pcapng")):
+        for path in sorted(stem.parent.glob(f"{stem.name}.*{side}.pcapng")):
             options = position_options(str(Role(active=False, sender=sender)))
             for finding in tshark.findings(path, *options, violations=True):
                 yield Found(int(finding.interface), finding)
