@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Mistakes of the script generator itself: those that the Wireshark plugin finds are reported, kept and played again,
-and legal variants of the reference endpoint are not accused."""
+and legal behaviour is not reported."""
 
 from __future__ import annotations
 
@@ -79,6 +79,27 @@ def test_a_mistake_beside_a_legal_variant_does_not_count_as_accepted(
     assert measure.variants([VARIANT], SCRIPTS, 1, 1) == 1
     assert f"{VARIANT}  script" in (output := capsys.readouterr().out)
     assert OWN_MISTAKE in output
+
+
+def test_a_control_that_is_repeated_after_the_dally_needs_no_acknowledgement(built_library: Path) -> None:
+    """The sender may have closed (CLOSE-05)."""
+    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["passive-sender"]
+    one = script.from_text(
+        """
+        layout = 1
+        role = "passive-sender"
+        seed = 1572096457
+        length = 68
+        opening = ["elsewhere"]
+        iut = { buffer_size = 68, packet_size = 17, burst_size = 16, max_buffers = 4, burst_interval_ms = 1, \
+                death_timer_s = 3 }
+        own = { buffer_size = 68, packet_size = 17, burst_size = 16, max_buffers = 4, burst_interval_ms = 1, \
+                death_timer_s = 3 }
+        moves = ["go", "control", "wait 400000", "ok 0", "control", "wait 1200000", "wait 600000", "repeat"]
+        """.replace("\\\n", "")
+    )
+    result = play.replay(one, factory, probe(factory, role, 1)[0])
+    assert (result.done[-1].name, result.faults) == ("repeat", [])
 
 
 def test_the_parts_of_a_queue_that_is_repeated_are_no_answers_to_keepalives(
