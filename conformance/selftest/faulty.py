@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Libraries of the reference core with planted faults, for tests of what finds them."""
+"""Libraries of the reference core with planted faults or legal changes, for tests of what judges them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from pathlib import Path
 
 from netblt_conformance.common import paths
 from netblt_conformance.mutants import mutants, subject
+from netblt_conformance.mutants.mutants import Mutant, Variant
 
 
 def faulty_library(folder: Path, *names: str) -> Path:
-    """The core with all of these mutants, built in `folder`."""
-    known, core = {one.name: one for one in mutants.load(paths.mutants())}, paths.core()
+    """The core with all of these mutants and legal variants, built in `folder`."""
+    known: dict[str, Mutant | Variant] = {one.name: one for one in mutants.load(paths.mutants())}
+    known |= {one.name: one for one in mutants.load_variants(paths.variants())}
+    core = paths.core()
     for name in names:
         mutants.apply(known[name], core, folder / name)
         core = folder / name

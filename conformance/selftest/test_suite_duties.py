@@ -123,6 +123,15 @@ def test_repetitions_keep_half_of_the_published_timer(gap_ms: int, wrong: bool) 
     assert "CLOSE-07" not in seen(PASSIVE_RECEIVER, provoked), "packets of the tester came between"
 
 
+def test_a_queue_in_several_controls_leaves_as_a_whole_for_a_new_message_in_one_of_them() -> None:
+    """AMB-33: the part with the OK is repeated too, long before the control timer expires."""
+    grown = [(0, tells(resend(4 + n, 1, n))) for n in range(5)]
+    steps = [step for n in range(5) for step in ((100 * MS, tells(ok(3, 0))), *grown[: n + 1])]
+    assert "CLOSE-07" not in seen(PASSIVE_RECEIVER, [*COMPLETE, *steps])
+    as_before = every(100 * MS, 4, tells(ok(3, 0)), tells(resend(4, 1, 0)))
+    assert "CLOSE-07" in seen(PASSIVE_RECEIVER, [*COMPLETE, (MS, tells(resend(4, 1, 0))), *as_before])
+
+
 def test_an_acknowledgement_may_shorten_the_timer_while_an_ok_waits() -> None:
     """The OK was put into the queue with the timer of that moment (RFC 998 5.2.1); the next one has the new value."""
     queued = [*COMPLETE[:1], (MS, gives(0, 0, 0)), (MS, gives(0, 1, 0)), (3 * MS, tells(go(1, 0), go(2, 1), ok(3, 0)))]
@@ -138,7 +147,7 @@ def test_news_in_a_later_packet_of_a_moment_is_no_repetition(*, parts: bool) -> 
     """RFC 998 5.2.1: the queue leaves whole because of a new message. It may fill several CONTROL packets, of which the
     first holds nothing new (AMB-33)."""
     steps = [*COMPLETE, (MS, gives(1, 1, 2))]
-    for seq in (4, 5, 6):
+    for seq in (4, 5, 6, 7):
         steps += [(100 * MS, tells(ok(3, 0))), *([(0, tells(resend(seq, 1, seq)))] if parts else [])]
     assert ("CLOSE-07" in seen(PASSIVE_RECEIVER, steps)) == (not parts)
 
@@ -146,6 +155,25 @@ def test_news_in_a_later_packet_of_a_moment_is_no_repetition(*, parts: bool) -> 
 def test_a_complete_buffer_without_ok_is_seen() -> None:
     assert "CTRL-14" in seen(PASSIVE_RECEIVER, [*COMPLETE[:-1], *every(S, 3, ALIVE)])
     assert seen(PASSIVE_RECEIVER, [*COMPLETE, (MS, acked(3)), *every(S, 3, ALIVE)]) == []
+
+
+@pytest.mark.parametrize(("slowly", "wrong"), [(True, False), (False, True)])
+def test_an_ok_may_wait_for_a_control_timer_that_follows_slow_acknowledgements(*, slowly: bool, wrong: bool) -> None:
+    """AMB-69, TIMER-03: the RESEND before it is not acknowledged."""
+    slow = [*every(7 * S, 2, ALIVE), (0, acked(2))]
+    begun = [*COMPLETE[:1], *(slow if slowly else [(MS, acked(2))]), (MS, tells(resend(3, 1, 0)))]
+    complete = [*begun, (MS, gives(0, 0, 2)), (MS, gives(0, 1, 2)), *every(7 * S, 4, ALIVE, SIGN)]
+    assert ("CTRL-14" in seen(PASSIVE_RECEIVER, complete)) == wrong
+
+
+def test_an_ok_may_wait_for_the_control_timer_after_each_full_control() -> None:
+    """AMB-33: it waits in the queue for GOs, which are acknowledged in slow succession."""
+    terms = dataclasses.replace(TERMS, buffer_size=80, packet_size=40, max_buffers=99, flags=1)
+    opening = [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
+    gos = [tells(*(go(part * 5 + n, part * 5 + n - 1) for n in range(1, 6))) for part in range(6)]
+    complete = [(MS, gos[0]), (MS, gives(0, 0, 0, data=bytes(40))), (MS, gives(0, 1, 0, data=bytes(40)))]
+    slow = [step for n in range(1, 6) for step in ((4 * S, acked(5 * n)), (3 * MS, gos[n]))]
+    assert "CTRL-14" not in seen(PASSIVE_RECEIVER, [*complete, *slow], opening)
 
 
 def test_a_go_that_is_repeated_before_its_ok_opens_nothing_again() -> None:

@@ -79,7 +79,7 @@ def test_a_sender_drops_requests_for_a_buffer_that_has_its_ok() -> None:
         if buffer == 0:
             peer._confirmed.add(0)
 
-    peer._deliver = delivers  # type: ignore[method-assign]
+    peer._deliver = delivers  # type: ignore[method-assign, assignment]
     unsent = collections.deque([1])
     while peer._serve(unsent, lambda _buffer, _packet: False):
         pass

@@ -12,9 +12,9 @@ from netblt_conformance.campaign.played import PlayedKind, PlayedParameters
 from netblt_conformance.campaign.rows import Row
 from netblt_conformance.common.arguments import roles_of
 from netblt_conformance.common.verdicts import Cause, Verdict
-from netblt_conformance.generated.campaign import BLOCK_SCRIPTS, CRASHES, Block, Campaign, Failure, Pool
+from netblt_conformance.generated.campaign import BLOCK_SCRIPTS, CRASHES, OWN_MISTAKE, Block, Campaign, Failure, Pool
 from netblt_conformance.generated.script import from_text
-from netblt_conformance.generated.second import Found, violations
+from netblt_conformance.generated.second import violations
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.run import target
 
@@ -64,27 +64,17 @@ class Scripts(PlayedKind):
             failures[failure.number] = failure
 
         Pool(self._campaign, 1, failed, lambda _counts: None, lambda _block: None).run(iter([block]))
-        mistakes: dict[int, str] = {}
+        mistakes: dict[int, Failure] = {}
         if self.parameters.dissector:
             for found in violations(self._tshark, block.stem):
-                if found.by_generator:
-                    mistakes.setdefault(found.number, f"{found.finding.requirement}: {found.finding.text}")
-                elif found.by_implementation:
-                    _add(failures, block, found)
-        return [_row(block, unit, failures.get(unit), mistakes.get(unit, "")) for unit in block.numbers]
+                if found.by_implementation:
+                    failures[found.number] = block.failure(found).beside(failures.get(found.number))
+                elif block.is_mistake(found):
+                    mistakes[found.number] = block.failure(found).beside(mistakes.get(found.number))
+        return [_row(block, unit, failures.get(unit), mistakes.get(unit)) for unit in block.numbers]
 
 
-def _add(failures: dict[int, Failure], block: Block, found: Found) -> None:
-    """What the dissector found, beside what is known of the script."""
-    new, known = block.convicted(found), failures.get(found.number)
-    if known is None:
-        failures[found.number] = new
-    elif not new.kinds <= known.kinds:
-        reasons = (*known.reasons, *new.reasons)
-        failures[found.number] = Failure(found.number, known.script, known.kinds | new.kinds, reasons)
-
-
-def _row(block: Block, unit: int, failure: Failure | None, mistake: str) -> Row:
+def _row(block: Block, unit: int, failure: Failure | None, mistake: Failure | None) -> Row:
     moves = {"moves": float(block.moves[unit])} if unit in block.moves else {}
     if failure is not None:
         kinds, reason = " ".join(sorted(failure.kinds - CRASHES)), "; ".join(failure.reasons)
@@ -94,8 +84,8 @@ def _row(block: Block, unit: int, failure: Failure | None, mistake: str) -> Row:
     if unit not in block.texts:
         return Row(unit, "-", Verdict.NA, NOT_RUN)
     role = str(from_text(block.texts[unit]).role)
-    if mistake:
-        reason = f"the generator itself: {mistake}"
+    if mistake is not None:
+        reason = "; ".join((OWN_MISTAKE, *mistake.reasons))
         return Row(unit, role, Verdict.ERROR, reason, Cause.SUITE, "", block.texts[unit], moves)
     if unit in block.unsupported:
         return Row(unit, role, Verdict.NA, NOT_SUPPORTED, measures=moves)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from netblt_conformance.cases.case import Profile
@@ -56,6 +56,14 @@ class Failure:
     kinds: frozenset[str]
     reasons: tuple[str, ...]
 
+    def beside(self, known: Failure | None) -> Failure:
+        """It, and what was known of the same script before."""
+        if known is None:
+            return self
+        if self.kinds <= known.kinds:
+            return known
+        return replace(known, kinds=known.kinds | self.kinds, reasons=(*known.reasons, *self.reasons))
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -67,14 +75,13 @@ class Block:
     moves: dict[int, int] = field(default_factory=dict)  # how many they had
     unsupported: set[int] = field(default_factory=set)  # scripts that the implementation cannot take part in
 
-    def is_excused(self, found: Found) -> bool:
-        """Whether the tester does on purpose what this finding reports of it."""
-        return found.is_excused(from_text(self.texts[found.number]))
+    def is_mistake(self, found: Found) -> bool:
+        """Whether the generator made this mistake itself."""
+        return found.is_mistake_in(from_text(self.texts[found.number]))
 
-    def convicted(self, found: Found) -> Failure:
-        """The failure of the script in which the dissector finds this violation by the implementation."""
-        rule, script = found.finding.requirement, from_text(self.texts[found.number])
-        return Failure(found.number, script, frozenset({rule}), (f"{rule}: {found.finding.text} (dissector)",))
+    def failure(self, found: Found) -> Failure:
+        """That of the script in which the dissector finds this violation, by the implementation or by the generator."""
+        return Failure(found.number, from_text(self.texts[found.number]), found.kinds, (found.reason,))
 
 
 def blocks(folder: Path, count: int) -> Iterator[Block]:
@@ -253,6 +260,7 @@ class Pool:
 
 
 CRASHES = frozenset({str(Cause.CRASH)})
+OWN_MISTAKE = "the generator made a mistake, not the implementation"
 
 
 # ---- one script ----

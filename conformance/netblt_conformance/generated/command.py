@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from netblt_conformance.catalogue import catalogue
@@ -18,9 +20,9 @@ from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.generated import saved
-from netblt_conformance.generated.campaign import Block, Campaign, Counts, Failure, Pool, blocks, play_once
+from netblt_conformance.generated.campaign import OWN_MISTAKE, Block, Campaign, Counts, Failure, Pool, blocks, play_once
 from netblt_conformance.generated.script import Script
-from netblt_conformance.generated.second import Found, convicted, violations
+from netblt_conformance.generated.second import violations, violations_alone
 from netblt_conformance.generated.shrunk import shrunk
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import LinkFactory
@@ -139,7 +141,7 @@ class _Run:
         self._tshark = tshark
         self._progress = Progress(wanted=True)
         self._failures: dict[int, Failure] = {}
-        self._mistakes: list[Found] = []
+        self._mistakes: dict[int, Failure] = {}  # of the generator itself, by script
         self._counts = Counts()
         self._began_s = time.monotonic()
 
@@ -169,64 +171,65 @@ class _Run:
         if self._tshark is None:
             return
         for found in violations(self._tshark, block.stem):
-            if found.by_generator:
-                if not block.is_excused(found):
-                    self._mistakes.append(found)
-            elif found.by_implementation:
-                self._convict(found, block)
-
-    def _convict(self, found: Found, block: Block) -> None:
-        """Adds the finding to what is known of its script."""
-        convicted, known = block.convicted(found), self._failures.get(found.number)
-        if known is None:
-            self._failures[found.number] = convicted
-        elif found.finding.requirement not in known.kinds:
-            all_kinds, reasons = known.kinds | convicted.kinds, (*known.reasons, *convicted.reasons)
-            self._failures[found.number] = Failure(found.number, known.script, all_kinds, reasons)
+            if found.by_implementation:
+                self._failures[found.number] = block.failure(found).beside(self._failures.get(found.number))
+            elif block.is_mistake(found):
+                self._mistakes[found.number] = block.failure(found).beside(self._mistakes.get(found.number))
 
     def report(self) -> int:
-        for number in _first_of_each_kind(self._failures)[:SHRUNK_MAX]:
-            self._write(self._failures[number])
-        for found in self._mistakes[:SHRUNK_MAX]:
-            about = f"{found.finding.requirement}: {found.finding.text}"
-            print(fit(f"ERROR  script {found.number}: the generator itself: {about}"))
+        # A tester may go wrong beside an implementation that fails.
+        mistakes = {number: one for number, one in self._mistakes.items() if number not in self._failures}
+        for way, found in ((_FAILURES, self._failures), (_MISTAKES, mistakes)):
+            for number in _first_of_each_kind(found)[:SHRUNK_MAX]:
+                self._write(found[number], way)
         seconds, counts = time.monotonic() - self._began_s, self._counts
         print(
             f"{counts.scripts} scripts, {counts.moves} moves, {len(counts.states)} pairs of situation and move, "
             f"{len(self._failures)} failed, seed {self._campaign.seed}, {seconds:.0f} s"
         )
+        if mistakes:
+            print(f"the generator made a mistake in {len(mistakes)} scripts; please report it")
         if counts.not_supported:
             print(f"{counts.not_supported} scripts need what the implementation does not support")
         if self._failures:
             return ExitCode.FAILED
         nothing = counts.scripts == counts.not_supported
-        return ExitCode.COULD_NOT_RUN if self._mistakes or nothing else ExitCode.HOLDS
+        return ExitCode.COULD_NOT_RUN if mistakes or nothing else ExitCode.HOLDS
 
-    def _write(self, failure: Failure) -> None:
+    def _write(self, failure: Failure, way: _Way) -> None:
         """A shrunk script and its capture."""
         output = self._options.output
         output.mkdir(parents=True, exist_ok=True)
-        path, capture = output / f"script.{failure.number}.toml", output / f"script.{failure.number}.pcapng"
+        path = output / f"{way.stem}.{failure.number}.toml"
+        capture = path.with_suffix(".pcapng")
         self._progress.say(f"shrinking script {failure.number}")
-        small = self._shrunk(failure, capture)
-        _Again(self._campaign.factory, None, capture).kinds(small)
+        small = self._shrunk(failure, way, capture)
+        _Again(self._campaign.factory, None, capture).judged(small)
         self._progress.clear()
-        known = tuple(sorted(failure.kinds & catalogue.requirements().keys()))
+        known = () if way.own else tuple(sorted(failure.kinds & catalogue.requirements().keys()))
         small = dataclasses.replace(small, requirements=known)
-        path.write_text(small.text("\n".join(failure.reasons)), encoding="utf-8")
+        reasons = (*way.heading, *failure.reasons)
+        path.write_text(small.text("\n".join(reasons)), encoding="utf-8")
         moves = f"{len(small.moves)} of {len(failure.script.moves)} moves"
-        print(f"FAIL   script {failure.number} ({failure.script.role}, {moves}): {path}")
-        for reason in failure.reasons:
+        print(f"{way.word:<6} script {failure.number} ({failure.script.role}, {moves}): {path}")
+        for reason in (*reasons, f"play it again: {_play_command(path, self._options)}"):
             print(fit(f"       {reason}"))
 
-    def _shrunk(self, failure: Failure, capture: Path) -> Script:
+    def _shrunk(self, failure: Failure, way: _Way, capture: Path) -> Script:
         """Judged without the dissector, which takes longer, where the fault shows without it."""
         for tshark in (None, self._tshark):
             judge = _Again(self._campaign.factory, tshark, capture)
-            wanted = failure.kinds & judge.kinds(failure.script)
+            wanted = failure.kinds & way.kinds(judge.judged(failure.script))
             if wanted:
-                return shrunk(failure.script, judge.fails_like(wanted))
+                return shrunk(failure.script, judge.goes_wrong(way, wanted))
         return failure.script
+
+
+def _play_command(path: Path, options: argparse.Namespace) -> str:
+    words = ["netblt-conformance", "play", str(path)]
+    for name, value in (("--adapter", options.adapter), ("--iut-library", options.iut_library)):
+        words += [name, str(value)] if value is not None else []
+    return shlex.join(words + ["--no-dissector"] * options.no_dissector)
 
 
 def _first_of_each_kind(failures: dict[int, Failure]) -> list[int]:
@@ -234,6 +237,32 @@ def _first_of_each_kind(failures: dict[int, Failure]) -> list[int]:
     for number in sorted(failures):
         first.setdefault(failures[number].kinds, number)
     return sorted(first.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What came of a script that was played again. Where nothing did, `kinds` is empty."""
+
+    failure: Failure  # of the implementation
+    mistake: Failure  # of the generator itself; an implementation that fails may cause it
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How failures of the implementation, or mistakes of the generator, are reported and kept."""
+
+    own: bool  # of the generator
+    word: str
+    stem: str  # of the names of the files
+    heading: tuple[str, ...] = ()
+
+    def kinds(self, judged: _Judged) -> frozenset[str]:
+        return judged.mistake.kinds if self.own else judged.failure.kinds
+
+
+_FAILURES = _Way(own=False, word="FAIL", stem="script")
+_MISTAKES = _Way(own=True, word="ERROR", stem="generator-mistake", heading=(OWN_MISTAKE,))
 
 
 class _Again:
@@ -244,45 +273,50 @@ class _Again:
         self._tshark = tshark
         self._capture = capture
 
-    def reasons(self, one: Script) -> tuple[frozenset[str], tuple[str, ...], str]:
-        """Kinds and sentences of what failed, and a remark."""
+    def judged(self, one: Script) -> _Judged:
         self._capture.unlink(missing_ok=True)
         once = play_once(self._factory, one, self._capture)
-        kinds, reasons = once.kinds, list(once.reasons)
+        failure, mistake = Failure(0, one, once.kinds, once.reasons), Failure(0, one, frozenset(), ())
         if self._tshark is not None and self._capture.is_file() and not one.has_illegal_moves:
-            for finding in convicted(self._tshark, one, self._capture):
-                if finding.requirement not in kinds:
-                    reasons.append(f"{finding.requirement}: {finding.text} (dissector)")
-                    kinds |= {finding.requirement}
-        if not once.supported:
-            return kinds, tuple(reasons), "the implementation does not support this role"
-        return kinds, tuple(reasons), f"{once.left_out} moves were not legal when their turn came" * bool(once.left_out)
+            for found in violations_alone(self._tshark, one, self._capture):
+                new = Failure(0, one, found.kinds, (found.reason,))
+                if found.by_implementation:
+                    failure = new.beside(failure)
+                elif found.is_mistake_in(one):
+                    mistake = new.beside(mistake)
+        remark = f"{once.left_out} moves were not legal when their turn came" * bool(once.left_out)
+        return _Judged(failure, mistake, remark if once.supported else "the implementation does not support this role")
 
-    def kinds(self, one: Script) -> frozenset[str]:
-        return self.reasons(one)[0]
-
-    def fails_like(self, wanted: frozenset[str]) -> Callable[[Script], bool]:
-        """Whether a script fails in one of these ways."""
-        return lambda one: bool(wanted & self.kinds(one))
+    def goes_wrong(self, way: _Way, wanted: frozenset[str]) -> Callable[[Script], bool]:
+        """Whether a script goes wrong so, for one of these requirements."""
+        return lambda one: bool(wanted & way.kinds(self.judged(one)))
 
 
 # ---- play ----
 
 
 def command_play(options: argparse.Namespace) -> int:
-    """0: no script failed. 1: one did."""
+    """0: no script failed. 1: one did. 2: the generator made a mistake."""
     if options.output is not None and not options.output.is_dir():
         raise LinkUnavailableError(f"--output {options.output}: no such folder")
     scripts = saved.loaded(options.file)
-    factory, failed = _factory(options), False
+    factory, ended = _factory(options), set[_Way | None]()
     with ExitStack() as stack:
         folder = options.output or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="netblt-play-")))
         tshark = None if options.no_dissector else stack.enter_context(Tshark())
         for path, one in scripts:
             judge = _Again(factory, tshark, folder / f"{path.stem}.pcapng")
-            kinds, reasons, remark = judge.reasons(one)
-            print(f"{'FAIL' if kinds else 'PASS':<6} {path}  {one.role}, {len(one.moves)} moves")
-            for line in (*reasons, remark) if remark else reasons:
-                print(fit(f"       {line}"))
-            failed |= bool(kinds)
-    return ExitCode.FAILED if failed else ExitCode.HOLDS
+            ended.add(_print(path, judge.judged(one)))
+    if _FAILURES in ended:
+        return ExitCode.FAILED
+    return ExitCode.COULD_NOT_RUN if _MISTAKES in ended else ExitCode.HOLDS
+
+
+def _print(path: Path, judged: _Judged) -> _Way | None:
+    """How the script went wrong, if it did."""
+    way = next((way for way in (_FAILURES, _MISTAKES) if way.kinds(judged)), None)
+    found = judged.mistake if way is _MISTAKES else judged.failure
+    print(f"{way.word if way else 'PASS':<6} {path}  {found.script.role}, {len(found.script.moves)} moves")
+    for line in (*(way.heading if way else ()), *found.reasons, *([judged.remark] if judged.remark else [])):
+        print(fit(f"       {line}"))
+    return way

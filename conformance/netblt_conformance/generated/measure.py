@@ -120,7 +120,7 @@ def _stage(task: Task, library: Path, *, illegal: bool) -> tuple[int, tuple[Fail
 def _found(tshark: Tshark, block: Block) -> Iterator[Failure]:
     for found in violations(tshark, block.stem):
         if found.by_implementation:
-            yield block.convicted(found)
+            yield block.failure(found)
 
 
 def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[Outcome]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -222,9 +223,12 @@ class Player(ABC):
                 peer.send_keepalive()
         came = [seen for seen in peer.listen(2 * peer.link.delay_us + 1) if not seen.packet.is_data]
         answers = [seen for seen in came if seen.packet.type not in findings.OF_NO_CONNECTION]
-        if len(answers) >= _STORM_ANSWERS:
+        # The parts of a queue that is repeated are no answers (AMB-33): none of them comes twice.
+        parts = Counter(seen.packet.messages for seen in answers if seen.packet.messages)
+        count = sum(not seen.packet.messages for seen in answers) + max(parts.values(), default=0)
+        if count >= _STORM_ANSWERS:
             check = findings.STORM["OPEN-08" if opening else "TIMER-12"]
-            findings.tell(peer, check, answers[0].frame, count=len(answers))
+            findings.tell(peer, check, answers[0].frame, count=count)
 
     def _second(self) -> None:
         """An OPEN from another port is a request of its own (DEMUX-02)."""

@@ -199,8 +199,8 @@ class ReceivingPlayer(Player):
         """The acknowledgement of the last CONTROL was lost: it is due once more (CTRL-10)."""
         peer, newest = self._peer, self._last_control[-1].seq
         peer.send_control(self._last_control)
-        if self._last_control[0].seq > peer.high_seq + 1:
-            return  # it comes after a hole
+        if self._last_control[0].seq > peer.high_seq + 1 or not peer.monitor.session.life.lasts:
+            return  # it comes after a hole, or the sender may have closed
         what = "a repeated CONTROL to be acknowledged"
         peer.expect(lambda packet: packet.acks and packet.high_seq >= newest, peer.ack_deadline_us, what)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from netblt_conformance.common.model import Role, address_text
 from netblt_conformance.generated.script import Script
-from netblt_conformance.judges.findings import Conclusion, Finding
+from netblt_conformance.judges.findings import Finding
 from netblt_conformance.judges.second import position_options
 from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import IUT_ADDRESS
@@ -52,14 +52,21 @@ class Found:
         return self.finding.offender_address == IUT
 
     @property
-    def by_generator(self) -> bool:
-        """Neither the implementation nor the network explains it."""
-        return not self.by_implementation and self.finding.requirement not in NETWORK
+    def kinds(self) -> frozenset[str]:
+        """What failed (Failure.kinds)."""
+        return frozenset({self.finding.requirement})
 
-    def is_excused(self, script: Script) -> bool:
-        """Whether the tester does on purpose in this script what the finding reports of it."""
+    @property
+    def reason(self) -> str:
+        return f"{self.finding.requirement}: {self.finding.text} (dissector)"
+
+    def is_mistake_in(self, script: Script) -> bool:
+        """Whether it is a mistake of the generator: neither the implementation nor the network explains it, and the
+        tester does not do it on purpose in this script."""
+        if self.by_implementation or self.finding.requirement in NETWORK:
+            return False
         done = {one.name for one in (*script.opening, *script.moves)}
-        return any(self.finding.requirement.startswith(areas) for name, areas in EXCUSED.items() if name in done)
+        return not any(self.finding.requirement.startswith(areas) for name, areas in EXCUSED.items() if name in done)
 
 
 class Merged:
@@ -81,14 +88,13 @@ class Merged:
 def violations(tshark: Tshark, stem: Path) -> Iterator[Found]:
     """Of the files that Merged.save() wrote, which are removed."""
     for sender, side in _SIDES.items():
-        for path in sorted(stem.parent.glob(f"{stem.name}*.{side}.pcapng")):
+        for path in sorted(stem.parent.glob(f"{stem.name}.*{side}.pcapng")):
             options = position_options(str(Role(active=False, sender=sender)))
             for finding in tshark.findings(path, *options, violations=True):
                 yield Found(int(finding.interface), finding)
             path.unlink()
 
 
-def convicted(tshark: Tshark, script: Script, path: Path) -> list[Finding]:
-    """The violations by the implementation in the capture of one script."""
-    found = tshark.findings(path, *position_options(str(script.role)))
-    return [one for one in found if one.verdict is Conclusion.VIOLATED and one.offender_address == IUT]
+def violations_alone(tshark: Tshark, script: Script, path: Path) -> list[Found]:
+    """Of the capture of one script, which is kept."""
+    return [Found(0, one) for one in tshark.findings(path, *position_options(str(script.role)), violations=True)]

@@ -44,17 +44,21 @@ class ProgressOracle(Oracle):
             acked = self.session.highest_ack_sent
             for buffer in (buffer for buffer, seq in self._open.items() if not after(seq, acked)):
                 self._armed_us.setdefault(buffer, time_us)
+        self._note_calm(time_us)
+        self._judge(time_us, frame)
+
+    def _note_calm(self, now_us: int) -> None:
         if self.session.life.waits_for_acknowledgement:
             self._calm_us = None
         elif self._calm_us is None:
-            self._calm_us = time_us
-        self._judge(time_us, frame)
+            self._calm_us = now_us
 
     def _is_complete(self, buffer: int, now_us: int) -> bool:
         return self.session.data_sent.get(buffer, SentData()).complete_by(now_us)
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         self._judge(time_us, frame)
+        self._note_calm(time_us)
         if packet.messages and packet.length + OK_BYTES > self.session.control_limit:
             self._full_us = time_us
         for message in packet.messages:
@@ -79,7 +83,7 @@ class ProgressOracle(Oracle):
         # A new message may wait until those before it are acknowledged, or for the control timer (AMB-69).
         news_us = session.round_trip_us + limits.reaction_max_us
         if self._calm_us is None or session.life.waits_for_acknowledgement:
-            news_us += limits.control_repeat_max_us
+            news_us += session.control_repeat_max_us
         outstanding = terms.max_buffers * -(-terms.buffer_size // max(terms.packet_size, 1))
         timer_us = limits.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
         for buffer in list(self._open):

@@ -4,8 +4,6 @@ only: a busy machine delays the tester as well."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session, after
@@ -14,7 +12,6 @@ from netblt_conformance.packets.packets import Kind, Packet, Type
 # So many repetitions that come too early, without anything that provokes them, are no coincidence: a coarse clock may
 # shorten one of them.
 _EARLY = 3
-_ROUND_TRIPS = 6  # a smoothed round trip and several times its variance
 NOT_REPEATED = Check(
     "TIMER-01",
     expected="repetition of a CONTROL until its messages are acknowledged",
@@ -32,15 +29,6 @@ TOO_EARLY = Check(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap:
-    """The time from one CONTROL to its repetition."""
-
-    span_us: int
-    published_ms: int  # control timer, by the OKs in it
-    frame: int
-
-
 class RepetitionOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
@@ -51,7 +39,8 @@ class RepetitionOracle(Oracle):
         self._new_ok: tuple[int, int] | None = None  # an OK that was not repeated yet, and what it publishes
         self._came_us: dict[int, int] = {}  # when each OK came first
         self._gaps_us: list[int] = []  # between repetitions without anything that provokes them
-        self._gap: _Gap | None = None  # before the newest CONTROL, if that is such a repetition
+        self._early_frame = 0
+        self._early_ms = 0  # what they publish, when the newest CONTROL is one repetition too many that is too early
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
         del packet
@@ -65,12 +54,11 @@ class RepetitionOracle(Oracle):
         if packet.type is not Type.CONTROL or not packet.messages:
             return
         if self._newest_us < time_us:
-            self._conclude()
-            self._take_gap(packet, time_us, frame)
+            self._judge_gap(packet, time_us, frame)
             self._new_ok = None
-        elif not {message.seq for message in packet.messages} <= self._messages:
-            self._gap = None  # the queue left in several packets because of this news (AMB-33)
+        elif not {message.seq for message in packet.messages} <= self._messages:  # what is new made all parts leave
             self._gaps_us.clear()
+            self._early_ms = 0
         self._newest_us = time_us
         for message in packet.messages:
             if message.kind is Kind.OK:
@@ -83,6 +71,8 @@ class RepetitionOracle(Oracle):
     def _judge(self, now_us: int, frame: int) -> None:
         """What is not acknowledged is repeated in time."""
         session = self.session
+        if now_us > self._newest_us:  # all parts of the queue have come (AMB-33)
+            self.finish()
         if session.real_time or self._newest_us < 0 or not session.life.lasts:
             return
         waited_us = now_us - self._newest_us
@@ -92,24 +82,27 @@ class RepetitionOracle(Oracle):
                 waited_ms = waited_us / MICROSECONDS_PER_MS
                 self.report(TOO_LATE, frame, seq=seq, published_ms=published_ms, waited_ms=waited_ms)
                 self._new_ok = None
-        limit_us = session.tolerances.control_repeat_max_us
+        limit_us = session.control_repeat_max_us
         if self._published_ms:
-            limit_us = session.tolerances.published_repeat_max_us(self._published_ms)
-        # The control timer follows the time that the tester takes to acknowledge (TIMER-03).
-        limit_us = max(limit_us, _ROUND_TRIPS * session.life.slowest_ack_us)
+            limit_us = session.following_acks(session.tolerances.published_repeat_max_us(self._published_ms))
         if waited_us > limit_us + session.round_trip_us and (seq := self._oldest()):
             self.report(NOT_REPEATED, frame, seq=seq, waited_s=waited_us / MICROSECONDS_PER_MS / 1000)
             self._newest_us = now_us
+
+    def finish(self) -> None:
+        """Reports repetitions that came too early."""
+        if self._early_ms:
+            gaps_ms = ", ".join(f"{gap_us / MICROSECONDS_PER_MS:g}" for gap_us in self._gaps_us[-_EARLY:])
+            self.report(TOO_EARLY, self._early_frame, published_ms=self._early_ms, gaps_ms=gaps_ms)
+            self._gaps_us.clear()
+            self._early_ms = 0
 
     def _oldest(self) -> int:
         """The first message that is not acknowledged; 0: there is none."""
         acked = self.session.highest_ack_sent
         return min((seq for seq in self._messages if after(seq, acked)), default=0)
 
-    def finish(self) -> None:
-        self._conclude()
-
-    def _take_gap(self, packet: Packet, time_us: int, frame: int) -> None:
+    def _judge_gap(self, packet: Packet, time_us: int, frame: int) -> None:
         """CONTROLs that nothing provokes but the control timer, which these OKs publish. An OK holds the value of the
         moment when it was put into the control packet (RFC 998 5.2.1: a queue): an acknowledgement since then is a
         new measurement and may have shortened the timer."""
@@ -123,17 +116,7 @@ class RepetitionOracle(Oracle):
         if self.session.real_time or not published_ms or not calm or not repeats:
             self._gaps_us.clear()
             return
-        self._gap = _Gap(time_us - self._newest_us, published_ms, frame)
-
-    def _conclude(self) -> None:
-        """No more CONTROLs come at the moment of the newest one."""
-        if self._gap is None:
-            return
-        gap, self._gap = self._gap, None
-        self._gaps_us.append(gap.span_us)
-        published_ms = gap.published_ms
+        self._gaps_us.append(time_us - self._newest_us)
         least_us = published_ms * MICROSECONDS_PER_MS // 2 - 2 * MICROSECONDS_PER_MS
         if len(self._gaps_us) >= _EARLY and max(self._gaps_us[-_EARLY:]) < least_us:
-            gaps_ms = ", ".join(f"{gap_us / MICROSECONDS_PER_MS:g}" for gap_us in self._gaps_us[-_EARLY:])
-            self.report(TOO_EARLY, gap.frame, published_ms=published_ms, gaps_ms=gaps_ms)
-            self._gaps_us.clear()
+            self._early_ms, self._early_frame = published_ms, frame

@@ -17,6 +17,8 @@ from netblt_conformance.oracles.issued import Issued
 from netblt_conformance.oracles.life import Life
 from netblt_conformance.packets.packets import Packet, Type, data_checksum
 
+_ROUND_TRIPS = 6  # a smoothed round trip and several times its variance
+
 
 def after(a: int, b: int) -> bool:
     """16-bit sequence numbers: a comes after b (AMB-12)."""
@@ -130,6 +132,15 @@ class Session:
 
     def was_sent(self, buffer: int) -> bool:
         return buffer in self.data_sent
+
+    @property
+    def control_repeat_max_us(self) -> int:
+        """After so long a CONTROL is repeated, where no OK has published the control timer."""
+        return self.following_acks(self.tolerances.control_repeat_max_us)
+
+    def following_acks(self, limit_us: int) -> int:
+        """The control timer follows the time that the tester takes to acknowledge (TIMER-03)."""
+        return max(limit_us, _ROUND_TRIPS * self.life.slowest_ack_us)
 
     @property
     def control_limit(self) -> int:

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Mistakes of the script generator itself: those that the Wireshark plugin finds are reported, kept and played again,
+and legal behaviour is not reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from netblt_conformance.cases.probe import probe
+from netblt_conformance.commands import cli
+from netblt_conformance.common.model import ROLES_BY_NAME, Parameters
+from netblt_conformance.generated import play, script
+from netblt_conformance.generated.campaign import OWN_MISTAKE
+from netblt_conformance.generated.script import Script, move
+from netblt_conformance.generated.second import violations
+from netblt_conformance.links.sim import SimLinkFactory
+from netblt_conformance.peer import SenderPeer
+from selftest.faulty import faulty_library
+
+if TYPE_CHECKING:
+    from netblt_conformance.judges.findings import Finding
+    from netblt_conformance.judges.tshark import Tshark
+
+SCRIPTS = 10
+VARIANT = "offers-half-the-burst"
+
+
+@pytest.fixture(scope="module")
+def offering(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> Path:
+    """The legal variant that offers slower bursts in its OKs."""
+    del built_library
+    return faulty_library(tmp_path_factory.mktemp("offering"), VARIANT)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tester that ignores the bursts that OKs offer (NEG-09)."""
+
+    def agreed(peer: SenderPeer, _ack: int | None = None) -> tuple[int, int]:
+        return peer.terms.burst_size, peer.terms.burst_interval_ms
+
+    monkeypatch.setattr(SenderPeer, "pace", agreed)
+
+
+def generate(library: Path, folder: Path) -> int:
+    words = ("--count", str(SCRIPTS), "--role", "passive-receiver", "--output", str(folder), "-j", "1")
+    return cli.main(["generate", "--iut-library", str(library), *words])
+
+
+def test_no_mistake_of_the_generator_is_found_beside_slower_offers(offering: Path, tmp_path: Path) -> None:
+    assert generate(offering, tmp_path) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mistake_of_the_generator_is_kept_with_its_capture_and_shown_when_played(
+    offering: Path, tmp_path: Path, hasty: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del hasty
+    assert generate(offering, tmp_path) == 2
+    output = capsys.readouterr().out
+    path, *_ = sorted(tmp_path.glob("generator-mistake.*.toml"))
+    command = f"netblt-conformance play {path} --iut-library {offering}"
+    assert (OWN_MISTAKE in output, f"play it again: {command}\n" in output) == (True, True), output
+    assert ("NEG-09" in path.read_text(encoding="utf-8"), script.load(path).requirements) == (True, ())
+    assert path.with_suffix(".pcapng").stat().st_size > 500
+    assert not list(tmp_path.glob("script.*")), "no failure of the implementation"
+    assert cli.main(command.split()[1:]) == 2
+    assert f"ERROR  {path}" in capsys.readouterr().out
+    monkeypatch.undo()
+    assert cli.main(command.split()[1:]) == 0
+
+
+def test_a_control_that_is_repeated_after_the_dally_needs_no_acknowledgement(built_library: Path) -> None:
+    """The sender may have closed (CLOSE-05)."""
+    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["passive-sender"]
+    one = script.from_text(
+        """
+        layout = 1
+        role = "passive-sender"
+        seed = 1572096457
+        length = 68
+        opening = ["elsewhere"]
+        iut = { buffer_size = 68, packet_size = 17, burst_size = 16, max_buffers = 4, burst_interval_ms = 1, \
+                death_timer_s = 3 }
+        own = { buffer_size = 68, packet_size = 17, burst_size = 16, max_buffers = 4, burst_interval_ms = 1, \
+                death_timer_s = 3 }
+        moves = ["go", "control", "wait 400000", "ok 0", "control", "wait 1200000", "wait 600000", "repeat"]
+        """.replace("\\\n", "")
+    )
+    result = play.replay(one, factory, probe(factory, role, 1)[0])
+    assert (result.done[-1].name, result.faults) == ("repeat", [])
+
+
+def test_the_parts_of_a_queue_that_is_repeated_are_no_answers_to_keepalives(
+    tmp_path: Path, built_library: Path
+) -> None:
+    """512 GOs in CONTROLs of 64 bytes: more of these than answers that would be no coincidence (TIMER-12)."""
+    del built_library
+    factory, role = SimLinkFactory(faulty_library(tmp_path, "small-controls")), ROLES_BY_NAME["passive-receiver"]
+    terms = Parameters(buffer_size=48, packet_size=48, burst_size=2, burst_interval_ms=300, max_buffers=512)
+    moves = (move("data 0 0"), move("storm 1"))
+    one = Script(role, 1, 96, terms, terms, openings_lost=2, moves=moves)
+    result = play.replay(one, factory, probe(factory, role, 1)[0])
+    assert (list(result.done), result.faults) == (list(moves), [])
+
+
+def test_the_captures_of_a_block_are_not_those_of_one_whose_number_begins_alike(tmp_path: Path) -> None:
+    class Silent:
+        def findings(self, _path: Path, *_options: str, violations: bool) -> list[Finding]:
+            assert violations
+            return []
+
+    for name in ("block100.100.sender", "block100.sender", "block1000.1000.sender"):
+        (tmp_path / f"{name}.pcapng").touch()
+    assert list(violations(cast("Tshark", Silent()), tmp_path / "block100")) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["block1000.1000.sender.pcapng"]
