@@ -21,10 +21,11 @@ COUNT = 150  # packets of a kind and role; each is another one
 def sound_packets(t: Case, peer: ReceiverPeer | SenderPeer) -> dict[str, bytes]:
     """One packet of every type and control message, as this connection would carry them."""
     forge, first = peer.forge, t.profile.first_buffer
+    pace = (peer.terms.burst_size, peer.terms.burst_interval_ms) if peer.agreed is not None else (8, 10)
     data = Packet(b"", type=Type.DATA, buffer=first, packet=1, data=b"\xa5" * 256)
     everything = [
         Message(Kind.GO, 900, first + 1),
-        Message(Kind.OK, 901, first, burst_size=8, burst_interval_ms=10, control_timer_ms=500),
+        Message(Kind.OK, 901, first, burst_size=pace[0], burst_interval_ms=pace[1], control_timer_ms=500),
         Message(Kind.RESEND, 902, first, packets=(0, 1, 2)),
     ]
     return {
@@ -36,7 +37,7 @@ def sound_packets(t: Case, peer: ReceiverPeer | SenderPeer) -> dict[str, bytes]:
         "ABORT": forge.reason(Type.ABORT, "fuzz"),
         "DATA": forge.data(data),
         "LDATA": forge.data(dataclasses.replace(data, type=Type.LDATA, packet=3)),
-        "NULL-ACK": forge.null_ack(1, 8, 10),
+        "NULL-ACK": forge.null_ack(1, *pace),
         "CONTROL": forge.control(everything),
         "REFUSED": forge.reason(Type.REFUSED, "fuzz"),
         "DONE": forge.packet(Type.DONE),

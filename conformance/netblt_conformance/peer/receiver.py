@@ -86,6 +86,30 @@ class ReceiverPeer(Peer):
         self.send_control()
         return added
 
+    def go_in_turn(self, *buffers: int) -> None:
+        """The same for ends that agreed on fewer outstanding buffers: each GO waits until there is room for it."""
+        if len(self.unconfirmed) + len(buffers) <= self.terms.max_buffers:
+            self.go(*buffers)
+            return
+        for number in buffers:
+            self.make_room()
+            if self.last_buffer is None or number <= self.last_buffer:
+                self.go(number)
+
+    def make_room(self) -> None:
+        """Receives and confirms the lowest buffers until a further one may be outstanding."""
+        while len(self.unconfirmed) >= self.terms.max_buffers:
+            lowest = self.unconfirmed[0]
+            self.expect_buffer(lowest)
+            self.expect_ack(self.ok(lowest)[0].seq)
+
+    @property
+    def unconfirmed(self) -> list[int]:
+        """The buffers with a GO and without an OK, ascending."""
+        sent = self.monitor.session.messages_sent
+        gone, confirmed = ({m.buffer for m in sent if m.kind is kind} for kind in (Kind.GO, Kind.OK))
+        return sorted(number - self.first_buffer for number in gone - confirmed)
+
     def ok(self, *buffers: int) -> list[Message]:
         added = [self.message(Kind.OK, self.first_buffer + n) for n in buffers]
         self.send_control()
@@ -176,7 +200,8 @@ class ReceiverPeer(Peer):
         """This packet has come so many times."""
         last = self.buffer(buffer).last_packet
         if last is not None and packet > last:
-            raise NotSupportedError(f"buffer {buffer} has {last + 1} packets, this exchange needs packet {packet}")
+            text = f"buffer {buffer} has {last + 1} packets, this exchange needs packet {packet}"
+            raise self.too_small(text)
         named = [m.packets for m in self.monitor.session.sent_of(Kind.RESEND, self.first_buffer + buffer)]
         self._awaits_ldata = packet == last and (packet,) in named
         self.until(
