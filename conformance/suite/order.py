@@ -27,8 +27,7 @@ def test_buffers_go_out_in_the_order_of_their_numbers(t: Case) -> None:
     peer = t.receiver(3 * 2048, **SLOW)
     with t.preamble():
         peer.connect()
-        peer.require(max_buffers=3)
-    peer.go(0, 1, 2)
+    peer.go_in_turn(0, 1, 2)
     for number in range(3):
         peer.expect_buffer(number)
     left, packets = len(left_out(peer)), sum(len(buffer.packets) for buffer in peer.buffers.values())
