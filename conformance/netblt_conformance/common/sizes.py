@@ -39,8 +39,9 @@ class Sizes:
         fits = stated.buffer_size <= limits.buffer_size and stated.packet_size <= limits.packet_size
         if fits or size < LEAST_PACKET_BYTES:
             return cls(stated, stated)
-        last = _in_proportion(stated.buffer_size - (count - 1) * stated.packet_size, stated.packet_size, size)
-        made = dataclasses.replace(stated, buffer_size=(count - 1) * size + last, packet_size=size)
+        last = _last_packet(stated)
+        made_last = max(min(last, LEAST_PACKET_BYTES), last * size // stated.packet_size)
+        made = dataclasses.replace(stated, buffer_size=(count - 1) * size + made_last, packet_size=size)
         return cls(stated, made)
 
     @property
@@ -53,12 +54,16 @@ class Sizes:
         buffers, rest = divmod(stated_bytes, self.stated.buffer_size)
         packets, rest = divmod(rest, self.stated.packet_size)
         whole = buffers * self.made.buffer_size + packets * self.made.packet_size
-        return whole + (_in_proportion(rest, self.stated.packet_size, self.made.packet_size) if rest else 0)
+        if not rest:
+            return whole
+        in_last = packets == self.stated.packets_per_buffer - 1
+        of, made = (_last_packet(p) if in_last else p.packet_size for p in (self.stated, self.made))
+        return whole + max(1, rest * made // of)
 
 
-def _in_proportion(part: int, whole: int, made: int) -> int:
-    """At least one byte; all of it only of the whole."""
-    return max(1, part * made // whole)
+def _last_packet(sizes: Parameters) -> int:
+    """How many bytes the last packet of a full buffer holds."""
+    return sizes.buffer_size - (sizes.packets_per_buffer - 1) * sizes.packet_size
 
 
 class SizesError(NotSupportedError):

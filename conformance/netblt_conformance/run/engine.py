@@ -244,7 +244,8 @@ class Engine:
 
     def _played(self, run: Run, case: Case, body: Callable[[Case], object]) -> Case:
         """Runs the case. Where both ends agreed on sizes that are too small for it, it runs again in sizes that fit.
-        The case that counts; NotSupportedError, the first one, when there is none."""
+        The case that counts; NotSupportedError, the first one, when there is none. A second run that ends INCONC does
+        not count: an implementation may have no use for sizes so small."""
         first: NotSupportedError | None = None
         for _ in range(ATTEMPTS):
             try:
@@ -255,7 +256,9 @@ class Engine:
                     break
                 limits = lacking.agreed
             else:
-                return case
+                if first is None or case.judgement.verdict is not Verdict.INCONC or case.postponed is not None:
+                    return case
+                break
             finally:
                 case.close()  # first: its last packets belong to the case
             try:
