@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from netblt_conformance.cases.case import Case, Profile
 from netblt_conformance.common import paths
@@ -20,6 +20,7 @@ from netblt_conformance.common.sizes import LEAST_PACKET_BYTES, Limits, Sizes, S
 from netblt_conformance.common.verdicts import Judgement, Verdict
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.mutants import mutants, mutation
+from netblt_conformance.packets import ipv4, packets
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.run.engine import ATTEMPTS, Engine, Run
 
@@ -103,6 +104,7 @@ def test_smaller_sizes_are_within_the_limits_and_give_a_buffer_as_many_packets(
 
 
 @given(SIZES, LIMITS, st.integers(0, 300_000))
+@example(Parameters(buffer_size=1000), Limits(300, 100), 999)
 def test_a_transfer_keeps_its_buffers_its_packets_and_whether_the_last_ones_are_full(
     stated: Parameters, limits: Limits, length: int
 ) -> None:
@@ -182,9 +184,9 @@ def test_a_case_does_not_run_again_where_sizes_are_not_what_is_missing() -> None
         assert (counts, len(runs)) == (str(reason), 1)
 
 
-@pytest.mark.parametrize(("name", "outstanding"), [("", [0, 1]), ("passive-one-buffer", [1])])
+@pytest.mark.parametrize(("name", "outstanding", "controls"), [("", [0, 1], 1), ("passive-one-buffer", [1], 3)])
 def test_gos_in_turn_wait_for_room_only_where_fewer_buffers_were_agreed(
-    built_library: Path, variant: Callable[[str], Path], name: str, outstanding: list[int]
+    built_library: Path, variant: Callable[[str], Path], name: str, outstanding: list[int], controls: int
 ) -> None:
     factory = SimLinkFactory(variant(name) if name else built_library)
     case = Case("gos_in_turn", (), PASSIVE_SENDER, "stimulus", factory.make(Capture()), 1, Profile())
@@ -192,6 +194,8 @@ def test_gos_in_turn_wait_for_room_only_where_fewer_buffers_were_agreed(
     peer.connect()
     peer.go_in_turn(0, 1)
     assert peer.unconfirmed == outstanding
+    sent = [packets.read(ipv4.unwrap(frame.packet).payload) for frame in case.link.capture.frames if frame.sent]
+    assert sum(packet.type is packets.Type.CONTROL for packet in sent) == controls
     peer.finish()
     peer.expect_success()
     case.close()
