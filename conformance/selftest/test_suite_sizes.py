@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,6 +70,7 @@ def variant() -> Iterator[Callable[[str], Path]]:
     """Builds a legal variant of the reference."""
     with mutation.workshop(paths.core()) as made:
 
+        @functools.cache
         def build(name: str) -> Path:
             return made.build(*mutants.chosen(mutants.load_variants(paths.variants()), [name]))
 
