@@ -24,7 +24,7 @@ def receiver(last_buffer: int | None) -> ReceiverPeer:
     peer = ReceiverPeer.__new__(ReceiverPeer)
     peer.first_buffer, peer.next_seq, peer.queue, peer.last_buffer = 0, 1, [], last_buffer
     peer.buffers, peer.offer = {0: ReceivedBuffer(), 1: ReceivedBuffer()}, None
-    peer._unconfirmed = {0, 1}
+    peer._to_confirm = {0, 1}
     peer.agreed = cast("Any", SimpleNamespace(packets_per_buffer=2))
     peer.send_control = _sends_nothing  # type: ignore[method-assign]
     return peer

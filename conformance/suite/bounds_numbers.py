@@ -113,7 +113,7 @@ def test_a_message_far_behind_a_hole_is_not_acknowledged(t: Case) -> None:
     peer = t.receiver(2 * BUFFER_BYTES - 100, max_buffers=2)
     with t.preamble():
         peer.connect()
-        peer.require(buffer_size=BUFFER_BYTES, max_buffers=2)
+        peer.require(buffer_size=BUFFER_BYTES)
         peer.go(0)
         peer.expect_buffer(0)
         peer.expect_ack()

@@ -206,9 +206,9 @@ def test_a_go_that_skips_a_buffer_is_never_success(t: Case) -> None:
     peer = t.receiver(4 * 1024, max_buffers=3)
     with t.preamble():
         peer.connect()
-        peer.require(max_buffers=3)
         peer.go(0)
         peer.expect_buffer(0)
+        peer.make_room()
     peer.go(2)
     peer.listen(QUIET_US)
     if t.link.status().failed:

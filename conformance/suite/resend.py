@@ -92,10 +92,11 @@ def test_repairs_keep_type_flag_and_content(t: Case) -> None:
     peer = t.receiver(1024 + 701)
     with t.preamble():
         peer.connect()
-        peer.require(buffer_size=1024, max_buffers=2)
-        peer.go(0, 1)
-        peer.expect_buffer(0)
-        buffer = peer.expect_buffer(1)
+        peer.require(buffer_size=1024)
+        together = range(2 if peer.terms.max_buffers > 1 else target + 1)
+        peer.go_in_turn(*together)
+        for number in together:
+            peer.expect_buffer(number)
         buffer = peer.buffer(target)
     last = buffer.last_packet or 0
     asked = sorted({0, last // 2, last})

@@ -141,9 +141,10 @@ def test_a_message_that_its_packet_cuts_short_is_not_acknowledged(t: Case) -> No
     peer = t.receiver(2048, max_buffers=2)
     with t.preamble():
         peer.connect()
-        peer.require(max_buffers=2)
         peer.go(0)
         peer.expect_buffer(0)
+        if t.variant == "half a GO":
+            peer.make_room()
     kind, number = (Kind.OK, 0) if t.variant == "half an OK" else (Kind.GO, 1)
     message = peer.message(kind, peer.first_buffer + number)
     raw = bytearray(peer.forge.control([message]))[: packets.HEADER_BYTES + message.size // 2]

@@ -298,11 +298,13 @@ def test_a_sender_acknowledges_and_speaks_while_its_client_has_nothing_to_send(t
     peer = t.receiver(3 * 1024, max_buffers=3, own={"death_timer_s": declared_s}, iut=stall)
     with t.preamble():
         peer.connect()
-        peer.require(buffer_size=1024, max_buffers=3)
+        peer.require(buffer_size=1024)
         peer.go(0)
         peer.expect_buffer(0)
+        peer.make_room()
         peer.go(1)
         peer.listen(QUIET_US)  # it may want a third buffer of its client before it begins with the second
+        peer.make_room()
     peer.expect_ack(peer.go(2)[0].seq)
     peer.listen(S)
     began_us = peer.now_us

@@ -17,6 +17,7 @@ from netblt_conformance.catalogue.catalogue import DIALECTS, Requirement
 from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import ALL_ROLES, MICROSECONDS_PER_S, Digest, Feature, Parameters, Role, Start
+from netblt_conformance.common.sizes import Limits, Sizes
 from netblt_conformance.common.tolerances import Tolerances
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
 from netblt_conformance.common.waits import Awaited, DecidedError, PostponedError
@@ -107,9 +108,12 @@ class Case:
         profile: Profile,
         variant: str = "",
         dialect: Dialect = RFC998,
+        limits: Limits | None = None,
     ) -> None:
+        """`limits`: sizes that the implementation is known to agree to, when it has restricted those of the case."""
         self.name = name
         self.dialect = dialect
+        self.limits = limits
         self.variant = variant
         self.judged = judged
         self.role = role
@@ -150,13 +154,13 @@ class Case:
         """Starts a sending implementation, with this or so many bytes to send; answers the tester's receiving end."""
         if not self.role.sender:
             raise HarnessError("this case requires a receiving peer, but the implementation receives")
-        return ReceiverPeer(self._begin(self.make_data(data) if isinstance(data, int) else data, **options))
+        return ReceiverPeer(self._begin(data, **options))
 
     def sender(self, length: int = 4096, **options: Any) -> SenderPeer:
         """Starts a receiving implementation and answers the tester's sending end with `length` bytes."""
         if self.role.sender:
             raise HarnessError("this case requires a sending peer, but the implementation sends")
-        return SenderPeer(self._begin(self.make_data(length), **options))
+        return SenderPeer(self._begin(length, **options))
 
     def peer(self, length: int = 4096, **options: Any) -> ReceiverPeer | SenderPeer:
         """The tester's end, whichever the role asks for."""
@@ -170,13 +174,15 @@ class Case:
 
     def _begin(
         self,
-        data: bytes,
+        stated: int | bytes,
         iut: dict[str, Any] | None = None,
         own: dict[str, Any] | None = None,
         same_ports: bool = False,  # as the implementation that this case started before, which ends now
         **both: Any,
     ) -> Setting:
-        common = Parameters(**both)
+        sizes = Sizes.within(Parameters(**both), self.limits)
+        common = sizes.made
+        data = self.make_data(sizes.scaled(stated)) if isinstance(stated, int) else stated
         ours = {"version": self.profile.version, "client_string": self.link.tester_string(self.role), **(own or {})}
         own_parameters = dataclasses.replace(common, **ours)
         iut_parameters = dataclasses.replace(common, **(iut or {}))
@@ -185,7 +191,7 @@ class Case:
             self._own_port = fixed if fixed and self.role.active else self._port()
             self._iut_port = fixed if fixed and not self.role.active else self._port(self._own_port)
         own_port = self._own_port
-        setting = self._setting(data, own_parameters, iut_parameters, own_port)
+        setting = self._setting(data, own_parameters, iut_parameters, own_port, sizes)
         self.link.start(
             Start(
                 role=self.role,
@@ -205,7 +211,7 @@ class Case:
     def again(self, peer: ReceiverPeer | SenderPeer, unique_id: int | None = None) -> ReceiverPeer | SenderPeer:
         """The tester's end of another connection between the same ports, with a unique ID of its own or this one."""
         own, iut = peer.parameters, peer.setting.iut_parameters
-        setting = self._setting(peer.data, own, iut, peer.own_port, peer.monitor)
+        setting = self._setting(peer.data, own, iut, peer.own_port, peer.setting.sizes, peer.monitor)
         setting = dataclasses.replace(setting, unique_id=setting.unique_id if unique_id is None else unique_id)
         return type(peer)(setting)
 
@@ -215,6 +221,7 @@ class Case:
         parameters: Parameters,
         iut_parameters: Parameters,
         own_port: int,
+        sizes: Sizes,
         earlier: Monitor | None = None,
     ) -> Setting:
         to_send = len(data) if self.role.sender else None
@@ -237,6 +244,7 @@ class Case:
             spelling=self.profile.spelling,
             data=data,
             monitor=monitor,
+            sizes=sizes,
             dialect=self.dialect,
         )
 

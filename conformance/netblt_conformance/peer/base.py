@@ -13,6 +13,7 @@ from typing import Any
 from netblt_conformance.common import tolerances, wording
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PER_S, Parameters, Role
+from netblt_conformance.common.sizes import Limits, Sizes, SizesError
 from netblt_conformance.common.tolerances import Tolerances
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import DUE_BY, Awaited, Wait
@@ -66,6 +67,7 @@ class UnmetError(Exception):
 
 
 ANSWERS = (Type.RESPONSE, Type.REFUSED, Type.ABORT)  # to an OPEN
+IN_BYTES = ("buffer_size", "packet_size")
 LEAVING = (Type.QUIT, Type.ABORT, Type.REFUSED, Type.DONE)
 
 
@@ -120,6 +122,7 @@ class Setting:
     spelling: Spelling
     data: bytes  # what is transferred
     monitor: Monitor
+    sizes: Sizes
     dialect: Dialect = RFC998
 
 
@@ -460,7 +463,7 @@ class Peer:
             getattr(asked, name) <= getattr(limits, name)
             for name in ("buffer_size", "packet_size", "burst_size", "max_buffers")
         )
-        if not fits:
+        if not fits or self.setting.sizes.are_smaller:
             raise NotSupportedError("it refuses a proposal beyond its limits instead of restricting it")
 
     def expect_response(self, within_us: int | None = None) -> Seen:
@@ -548,12 +551,22 @@ class Peer:
             raise UnmetError("an open connection", "it is not open")
         return self.agreed
 
+    def scaled(self, stated_bytes: int) -> int:
+        """So many bytes, as the case states them, in the sizes that were proposed."""
+        return self.setting.sizes.scaled(stated_bytes)
+
     def require(self, **least: int) -> None:
-        """What the exchange of a case is made of. Either end may choose less, which is legal: then N/A."""
+        """What the exchange of a case is made of. Either end may choose less, which is legal: then the case runs again
+        in sizes that fit, or is N/A."""
         for name, value in least.items():
-            agreed = getattr(self.terms, name)
-            if agreed < value:
-                raise NotSupportedError(f"both ends agreed on {name} {agreed}, this exchange needs {value}")
+            agreed, needed = getattr(self.terms, name), self.scaled(value) if name in IN_BYTES else value
+            if agreed < needed:
+                raise self.too_small(f"both ends agreed on {name} {agreed}, this exchange needs {needed}")
+
+    def too_small(self, text: str) -> SizesError:
+        """The exchange of the case is not possible in the agreed sizes."""
+        terms = self.terms
+        return SizesError(text, self.setting.sizes, Limits(terms.buffer_size, terms.packet_size))
 
     @property
     def buffer_count(self) -> int:

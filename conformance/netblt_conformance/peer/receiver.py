@@ -51,7 +51,7 @@ class ReceiverPeer(Peer):
         self.queue: list[Message] = []  # not acknowledged yet: the long-lived control packet
         self.high_seq = 0  # the highest acknowledgement seen
         self.buffers: dict[int, ReceivedBuffer] = {}
-        self._unconfirmed: set[int] = set()  # those without an OK, and perhaps some that have it by now
+        self._to_confirm: set[int] = set()  # those without an OK, and perhaps some that have it by now
         self.last_buffer: int | None = None
         self.lose: Callable[[Packet], bool] = lambda _packet: False  # packets that count as lost on the way
         self.control_timer_ms = CONTROL_TIMER_MS
@@ -87,6 +87,28 @@ class ReceiverPeer(Peer):
         added = [self.message(Kind.GO, self.first_buffer + n) for n in buffers]
         self.send_control()
         return added
+
+    def go_in_turn(self, *buffers: int) -> None:
+        """The same for ends that agreed on fewer outstanding buffers: each GO waits until there is room for it."""
+        if len(self.unconfirmed) + len(buffers) <= self.terms.max_buffers:
+            self.go(*buffers)
+            return
+        for number in buffers:
+            self.make_room()
+            if self.last_buffer is None or number <= self.last_buffer:
+                self.go(number)
+
+    def make_room(self) -> None:
+        """Receives and confirms the lowest buffers until a further one may be outstanding."""
+        while len(self.unconfirmed) >= self.terms.max_buffers:
+            lowest = self.unconfirmed[0]
+            self.expect_buffer(lowest)
+            self.expect_ack(self.ok(lowest)[0].seq)
+
+    @property
+    def unconfirmed(self) -> list[int]:
+        """The buffers with a GO and without an OK, ascending."""
+        return sorted({go.buffer - self.first_buffer for go in self.monitor.session.issued.open_gos.values()})
 
     def ok(self, *buffers: int) -> list[Message]:
         added = [self.message(Kind.OK, self.first_buffer + n) for n in buffers]
@@ -128,7 +150,7 @@ class ReceiverPeer(Peer):
     def buffer(self, number: int) -> ReceivedBuffer:
         if number not in self.buffers:
             self.buffers[number] = ReceivedBuffer()
-            self._unconfirmed.add(number)
+            self._to_confirm.add(number)
         return self.buffers[number]
 
     def copies(self, buffer: int, packet: int) -> int:
@@ -183,7 +205,8 @@ class ReceiverPeer(Peer):
         """This packet has come so many times."""
         last = self.buffer(buffer).last_packet
         if last is not None and packet > last:
-            raise NotSupportedError(f"buffer {buffer} has {last + 1} packets, this exchange needs packet {packet}")
+            text = f"buffer {buffer} has {last + 1} packets, this exchange needs packet {packet}"
+            raise self.too_small(text)
         named = [m.packets for m in self.monitor.session.issued.of(Kind.RESEND, self.first_buffer + buffer)]
         self._awaits_ldata = packet == last and (packet,) in named
         self.until(
@@ -285,13 +308,13 @@ class ReceiverPeer(Peer):
     def _issue(self, waiting: set[int], confirmed: set[int], newest: int) -> int:
         """Adds the OKs and GOs that are due. `waiting`: the buffers that have a GO and no OK. Returns the buffer of the
         newest GO."""
-        for n in sorted(self._unconfirmed):
+        for n in sorted(self._to_confirm):
             number = self.first_buffer + n
             if self.buffers[n].complete and number not in confirmed:
                 self.message(Kind.OK, number)
                 confirmed.add(number)
                 waiting.discard(number)
-        self._unconfirmed = {n for n in self._unconfirmed if self.first_buffer + n not in confirmed}
+        self._to_confirm = {n for n in self._to_confirm if self.first_buffer + n not in confirmed}
         while self.last_buffer is None and len(waiting) < self.terms.max_buffers:
             newest += 1
             self.message(Kind.GO, newest)
@@ -301,7 +324,7 @@ class ReceiverPeer(Peer):
     def _recover(self, confirmed: set[int]) -> None:
         """Nothing came for a while: repeats the queue, requests what is missing."""
         asked = {message.buffer for message in self.queue}
-        for n in sorted(self._unconfirmed):
+        for n in sorted(self._to_confirm):
             number, buffer = self.first_buffer + n, self.buffers[n]
             missing = self._missing(buffer) if self.last_buffer is None or n <= self.last_buffer else []
             if number not in confirmed and number not in asked and missing:

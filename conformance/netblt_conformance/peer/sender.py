@@ -183,7 +183,8 @@ class SenderPeer(Peer):
         """Buffers may be smaller than was requested: then a case whose exchange needs more packets is N/A."""
         count, most = self.packet_count(buffer), max(numbers, default=0)
         if most >= count:
-            raise NotSupportedError(f"buffer {buffer} has {count} packets, this exchange needs packet {most}")
+            text = f"buffer {buffer} has {count} packets, this exchange needs packet {most}"
+            raise self.too_small(text)
 
     def send_packets(self, buffer: int, numbers: Iterable[int]) -> None:
         burst_size, interval_ms = self.pace()

@@ -20,9 +20,10 @@ from netblt_conformance.common import wording
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Feature, Role
 from netblt_conformance.common.remarks import Note, Remark
+from netblt_conformance.common.sizes import Limits, SizesError
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.common.waits import Awaited, Watch
-from netblt_conformance.links.base import LinkFactory
+from netblt_conformance.links.base import Link, LinkFactory
 from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.dialect import RFC998, Dialect
@@ -30,6 +31,7 @@ from netblt_conformance.run import confirm
 from netblt_conformance.run.selection import Candidate, Selection
 
 STIMULUS, CONTROL = "stimulus", "control"
+ATTEMPTS = 3  # at sizes that fit: those that were proposed the second time may be rounded once more
 
 
 # Virtual cases take milliseconds; real ones wait for real timers; long ones have 100,000 packets.
@@ -216,9 +218,6 @@ class Engine:
 
     @contextlib.contextmanager
     def _case(self, run: Run, node: pytest.Item) -> Iterator[Case | None]:
-        dialect = self.plan.dialect
-        capture = Capture(dialect.udp_ports(active=run.role.active))
-        judged = tuple(self.known[identifier] for identifier in run.requirements)
         if run.requirements[:1] and run.requirements[0] in self._unclaimed:
             why = f"the adapter's PICS does not claim it: {run.requirements[0]}"
             self._emit_result(self._not_run(run, why))
@@ -226,7 +225,7 @@ class Engine:
             return
         try:
             profile = self._profile(run.role)
-            link = self.plan.factory.make(capture)
+            link = self._link(run)
         except ImplementationError as fault:
             self._emit_result(
                 self._result(
@@ -248,13 +247,47 @@ class Engine:
                 self._emit_result(self._not_run(run, f"not available here: {words}"))
                 yield None
                 return
-            case = Case(run.name, judged, run.role, run.arm, link, self.plan.seed, profile, run.variant, dialect)
-            if self.plan.factory.real_time:
-                link.watch = self._watch(run, case)
-            case.on_note = lambda text: self.emit({"event": "note", "text": text})
-            yield case
+            yield self._begun(run, link, profile)
         finally:
             link.close()
+
+    def _link(self, run: Run) -> Link:
+        return self.plan.factory.make(Capture(self.plan.dialect.udp_ports(active=run.role.active)))
+
+    def _begun(self, run: Run, link: Link, profile: Profile, limits: Limits | None = None) -> Case:
+        judged = tuple(self.known[identifier] for identifier in run.requirements)
+        seed, dialect = self.plan.seed, self.plan.dialect
+        case = Case(run.name, judged, run.role, run.arm, link, seed, profile, run.variant, dialect, limits)
+        if self.plan.factory.real_time:
+            link.watch = self._watch(run, case)
+        case.on_note = lambda text: self.emit({"event": "note", "text": text})
+        return case
+
+    def _played(self, run: Run, case: Case, body: Callable[[Case], object]) -> Case:
+        """Runs the case. Where both ends agreed on sizes that are too small for it, it runs again in sizes that fit.
+        The case that counts; NotSupportedError, the first one, when there is none. A second run that ends INCONC does
+        not count: an implementation may have no use for sizes so small."""
+        first: NotSupportedError | None = None
+        for _ in range(ATTEMPTS):
+            try:
+                case.run(functools.partial(body, case))
+            except NotSupportedError as lacking:
+                first = first or lacking
+                if not isinstance(lacking, SizesError) or not lacking.others_fit:
+                    break
+                limits = lacking.agreed
+            else:
+                if first is None or case.judgement.verdict is not Verdict.INCONC or case.postponed is not None:
+                    return case
+                break
+            finally:
+                case.close()  # first: its last packets belong to the case
+            try:
+                case = self._begun(run, self._link(run), case.profile, limits)
+            except (ImplementationError, HarnessError):
+                break
+        assert first is not None
+        raise first
 
     def _watch(self, run: Run, case: Case) -> Watch:
         def report(state: str, awaited: Awaited, seconds: float, limit_s: float) -> None:
@@ -272,12 +305,10 @@ class Engine:
             return True
         run = cast("Run", pyfuncitem.callspec.params["t"])
         try:
-            case.run(functools.partial(pyfuncitem.obj, t=case))
+            case = self._played(run, case, lambda case: pyfuncitem.obj(t=case))
         except NotSupportedError as reason:
             self._emit_result(self._not_run(run, str(reason)))
             return True
-        finally:
-            case.close()  # first: its last packets belong to the case
         self._held = []
         self._finish(run, case)
         held, self._held = self._held, None

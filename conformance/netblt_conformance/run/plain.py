@@ -5,9 +5,8 @@ work as in any test suite. `netblt-conformance run` uses `engine` alone, which i
 from __future__ import annotations
 
 import contextlib
-import functools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
@@ -91,11 +90,21 @@ class PlainEngine(Engine):
             self._not_run_here()
             return True
         run = cast("Run", pyfuncitem.callspec.params["t"])
-        body = functools.partial(pyfuncitem.obj, t=case)
-        raised = self._raised_by(case, body)
-        # The implementation ends first: its last packets belong to the case.
-        case.close()
-        self._judge(run, case, raised)
+        raised: list[Exception] = []
+
+        def watched(case: Case) -> None:
+            raised.clear()
+            try:
+                pyfuncitem.obj(t=case)
+            except Exception as error:
+                raised.append(error)
+                raise
+
+        try:
+            case = self._played(run, case, watched)
+        except NotSupportedError as reason:
+            pytest.skip(str(reason))
+        self._judge(run, case, raised[0] if raised else None)
         return True
 
     def _not_run_here(self) -> None:
@@ -104,24 +113,6 @@ class PlainEngine(Engine):
             if result.verdict is Verdict.NA:
                 pytest.skip(wording.reason(result))
             raise CaseFailedError(f"{result.verdict.label}: {wording.reason(result)}")
-
-    @staticmethod
-    def _raised_by(case: Case, body: Callable[[], object]) -> Exception | None:
-        """Runs the body. The exception that ended it, after the case made its verdict of it."""
-        caught: list[Exception] = []
-
-        def watched() -> None:
-            try:
-                body()
-            except Exception as error:
-                caught.append(error)
-                raise
-
-        try:
-            case.run(watched)
-        except NotSupportedError as reason:
-            pytest.skip(str(reason))
-        return caught[0] if caught else None
 
     def _judge(self, run: Run, case: Case, raised: Exception | None) -> None:
         """Fails the test if the case or a rule for each packet found a violation; warns of each "should"."""
