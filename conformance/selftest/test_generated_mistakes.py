@@ -15,6 +15,7 @@ from netblt_conformance.generated import play, script
 from netblt_conformance.generated.campaign import OWN_MISTAKE
 from netblt_conformance.generated.script import Script, move
 from netblt_conformance.generated.second import violations
+from netblt_conformance.generated.sending import SendingPlayer
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.peer import SenderPeer
 from selftest.faulty import faulty_library
@@ -70,6 +71,47 @@ def test_a_mistake_of_the_generator_is_kept_with_its_capture_and_shown_when_play
     assert f"ERROR  {path}" in capsys.readouterr().out
     monkeypatch.undo()
     assert cli.main(command.split()[1:]) == 0
+
+
+def test_an_exception_of_the_suite_is_kept_with_its_script_and_the_others_go_on(
+    built_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def breaks(_player: SendingPlayer, _move: script.Move) -> bool:
+        raise ZeroDivisionError("a size of 0")
+
+    monkeypatch.setattr(SendingPlayer, "play", breaks)
+    assert generate(built_library, tmp_path) == 2
+    output = capsys.readouterr().out
+    assert f"{SCRIPTS} scripts" in output
+    path = min(tmp_path.glob("generator-mistake.*.toml"))
+    assert "ZeroDivisionError: a size of 0 (test_generated_mistakes.py, line" in path.read_text(encoding="utf-8")
+    assert cli.main(["play", str(path), "--no-dissector", "--iut-library", str(built_library)]) == 2
+    monkeypatch.undo()
+    assert cli.main(["play", str(path), "--no-dissector", "--iut-library", str(built_library)]) == 0
+
+
+def test_no_buffer_is_begun_beyond_the_agreed_number_whatever_gos_come(built_library: Path, tmp_path: Path) -> None:
+    """DATA-12 binds the tester as well, where an implementation gives one GO too many (AMB-29)."""
+    del built_library
+    library = faulty_library(tmp_path, "one-go-too-many")
+    words = ("--count", "60", "--role", "passive-receiver", "--output", str(tmp_path / "found"), "-j", "1")
+    assert cli.main(["generate", "--iut-library", str(library), *words]) == 0
+
+
+def test_the_sentences_of_a_failure_are_those_of_the_script_that_is_kept(
+    tmp_path: Path, built_library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The shrunk script, which shows less than the one that was found."""
+    del built_library
+    library, found = faulty_library(tmp_path, "no-null-ack"), tmp_path / "found"
+    words = ("--count", "60", "--role", "passive-sender", "--output", str(found), "-j", "1", "--no-dissector")
+    assert cli.main(["generate", "--iut-library", str(library), *words]) == 1
+    path = min(found.glob("script.*.toml"))
+    capsys.readouterr()
+    assert cli.main(["play", str(path), "--no-dissector", "--iut-library", str(library)]) == 1
+    played = [line.strip() for line in capsys.readouterr().out.splitlines()[2:]]
+    kept = [line.removeprefix("# ") for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    assert " ".join(played) in " ".join(kept)
 
 
 def test_a_control_that_is_repeated_after_the_dally_needs_no_acknowledgement(built_library: Path) -> None:

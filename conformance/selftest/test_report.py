@@ -184,6 +184,21 @@ def test_progress_counts_on_a_terminal_and_is_silent_elsewhere() -> None:
     assert quiet.getvalue() == ""
 
 
+def test_progress_without_a_terminal_is_a_line_each_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    pipe = io.StringIO()
+    shown = progress.Progress(wanted=True, stream=pipe)
+    for done in range(10):
+        now[0] += 20
+        shown.show("cases", done, 10, "a case")
+    assert pipe.getvalue() == "cases 2/10, a case\ncases 5/10, a case\ncases 8/10, a case\n"
+    silent = progress.Progress(wanted=False, stream=pipe)
+    now[0] += 100
+    silent.show("cases", 9, 10)
+    assert "cases 9/10" not in pipe.getvalue()
+
+
 def test_progress_draws_without_a_thread_tells_the_time_left_and_gives_the_cursor_back() -> None:
     terminal, threads = Terminal(), threading.active_count()
     shown = progress.Progress(wanted=True, stream=terminal)

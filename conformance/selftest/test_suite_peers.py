@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from netblt_conformance.packets.packets import Kind, Message
+from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.peer.receiver import ReceivedBuffer, ReceiverPeer
 from netblt_conformance.peer.sender import SenderPeer
+from selftest.test_suite_oracles import TERMS
 
 
 def _sends_nothing(messages: Iterable[Message] | None = None) -> int:
@@ -71,7 +74,8 @@ def test_a_sender_drops_requests_for_a_buffer_that_has_its_ok() -> None:
     requests = [Message(Kind.RESEND, seq, 0, packets=(0,)) for seq in range(3, 9)]
     peer.messages = {message.seq: message for message in requests}
     peer._requests, peer._gos, peer._confirmed = [(0, message.seq) for message in requests], [0, 1], set()
-    peer.data, peer.agreed = bytes(16), cast("Any", SimpleNamespace(buffer_size=8, packet_size=4))
+    peer._lowest = 0
+    peer.data, peer.agreed = bytes(16), cast("Any", SimpleNamespace(buffer_size=8, packet_size=4, max_buffers=2))
     served: list[int] = []
 
     def delivers(buffer: int, *_what: object) -> None:
@@ -84,3 +88,11 @@ def test_a_sender_drops_requests_for_a_buffer_that_has_its_ok() -> None:
     while peer._serve(unsent, lambda _buffer, _packet: False):
         pass
     assert served == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["buffer_size", "packet_size", "max_buffers"])
+def test_a_connection_with_a_value_of_zero_is_not_open(name: str) -> None:
+    peer = SenderPeer.__new__(SenderPeer)
+    response = dataclasses.replace(TERMS, **{name: 0})
+    with pytest.raises(UnmetError, match=f"{name.replace('_', ' ')} 0"):
+        peer.settle(response, 30)

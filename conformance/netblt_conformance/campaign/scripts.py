@@ -63,8 +63,12 @@ class Scripts(PlayedKind):
         def failed(failure: Failure) -> None:
             failures[failure.number] = failure
 
-        Pool(self._campaign, 1, failed, lambda _counts: None, lambda _block: None).run(iter([block]))
         mistakes: dict[int, Failure] = {}
+
+        def broke(broken: Failure) -> None:
+            mistakes[broken.number] = broken
+
+        Pool(self._campaign, 1, failed, lambda _counts: None, lambda _block: None, broke).run(iter([block]))
         if self.parameters.dissector:
             for found in violations(self._tshark, block.stem):
                 if found.by_implementation:

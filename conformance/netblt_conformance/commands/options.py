@@ -79,7 +79,9 @@ def run_options(parser: argparse.ArgumentParser) -> None:
         default="failures",
         help="results whose packets report.html shows: those that did not pass (default), or all",
     )
-    parser.add_argument("--jobs", type=at_least_one, default=0, metavar="N", help="cases at a time (default: by link)")
+    parser.add_argument(
+        "-j", "--jobs", type=at_least_one, default=0, metavar="N", help="cases at a time (default: by link)"
+    )
     parser.add_argument(
         "--share",
         type=_share,
@@ -166,7 +168,7 @@ def mutants_options(parser: argparse.ArgumentParser) -> None:
         "--results", type=Path, metavar="FILE", help="with --diagnosis: write the results of each mutant, as JSON lines"
     )
     parser.add_argument(
-        "--jobs", type=at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
+        "-j", "--jobs", type=at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"
     )
     parser.add_argument(
         "--long", action="store_true", help="those that only cases of more than a minute find, by these cases"

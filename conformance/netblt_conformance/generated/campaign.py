@@ -9,6 +9,7 @@ processes."""
 from __future__ import annotations
 
 import random
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -141,15 +142,20 @@ class _BlockChild(Child):
             chance = random.Random(f"{campaign.seed} {number}")
             one = begin(chance, campaign.roles, illegal=campaign.illegal)
             emit({"event": "at", "number": number, "script": one.text()})
-            played = play.invent(
-                one,
-                campaign.factory,
-                profiles.of(one.role),
-                chance,
-                seen,
-                lambda m: emit({"event": "move", "m": str(m)}),
-                illegal=campaign.illegal,
-            )
+            moves: list[Move] = []
+
+            def chose(m: Move, moves: list[Move] = moves) -> None:
+                moves.append(m)
+                emit({"event": "move", "m": str(m)})
+
+            profile = profiles.of(one.role)
+            try:
+                played = play.invent(one, campaign.factory, profile, chance, seen, chose, illegal=campaign.illegal)
+            except HarnessError:
+                raise
+            except Exception as error:  # of the suite: the script shows it, and the others go on
+                emit(_broke(number, one.with_moves(tuple(moves)), error))
+                continue
             faults = played.faults + played.warnings(campaign.warns)
             emit(_ran(number, played, faults))
             if played.supported and campaign.dissector and not played.script.has_illegal_moves:
@@ -172,14 +178,37 @@ def _ran(number: int, played: Played, faults: list[Fault]) -> Event:
     }
 
 
+def _broke(number: int, script: Script, error: Exception) -> Event:
+    return {
+        "event": "ran",
+        "number": number,
+        "script": script.text(),
+        "moves": len(script.moves),
+        "supported": True,
+        "kinds": sorted(BROKEN),
+        "reasons": [_sentence(error)],
+    }
+
+
+def _sentence(error: Exception) -> str:
+    """An exception of the suite, and where it was raised."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(at.filename).name}, line {at.lineno})"
+
+
 def hash_of(state: tuple[int, ...], name: str) -> int:
     """The same in each process, which hash() of a string is not."""
     return random.Random(f"{state} {name}").getrandbits(48)
 
 
+def _raise(broken: Failure) -> None:
+    raise HarnessError(f"script {broken.number}: {'; '.join(broken.reasons)}")
+
+
 class Pool:
     """At most `jobs` children at a time. `on_failure` gets each script that failed, `on_progress` is called now and
-    then, `on_block` gets each block that has ended, whose captures are complete."""
+    then, `on_block` gets each block that has ended, whose captures are complete. `on_broken` gets each script in which
+    the suite itself went wrong; without it that is a HarnessError."""
 
     def __init__(
         self,
@@ -188,7 +217,9 @@ class Pool:
         on_failure: Callable[[Failure], None],
         on_progress: Callable[[Counts], None],
         on_block: Callable[[Block], None],
+        on_broken: Callable[[Failure], None] | None = None,
     ) -> None:
+        self._on_broken = on_broken or _raise
         self.counts = Counts()
         self._campaign = campaign
         self._jobs = jobs
@@ -235,7 +266,8 @@ class Pool:
                     child.block.unsupported.add(event["number"])
                 if event["kinds"]:
                     found, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
-                    self._on_failure(Failure(event["number"], from_text(event["script"]), found, reasons))
+                    failure = Failure(event["number"], from_text(event["script"]), found, reasons)
+                    (self._on_broken if found == BROKEN else self._on_failure)(failure)
             case "done":
                 child.done = True
                 counts.states.update(event["states"])
@@ -260,6 +292,8 @@ class Pool:
 
 
 CRASHES = frozenset({str(Cause.CRASH)})
+# The suite itself raised an exception in a script.
+BROKEN = frozenset({str(Cause.SUITE)})
 OWN_MISTAKE = "the generator made a mistake, not the implementation"
 
 
@@ -278,7 +312,13 @@ class _OnceChild(Child):
 
     def work(self, emit: Emit) -> None:
         profile = probe(self._factory, self._script.role, self._script.seed)[0]
-        played = play.replay(self._script, self._factory, profile)
+        try:
+            played = play.replay(self._script, self._factory, profile)
+        except HarnessError:
+            raise
+        except Exception as error:
+            emit({**_broke(0, self._script, error), "left_out": 0})
+            return
         played.capture.write(self._capture)
         left_out = len(self._script.moves) - len(played.done)
         emit({**_ran(0, played, played.faults), "left_out": left_out})
@@ -286,7 +326,7 @@ class _OnceChild(Child):
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """What came of one script that was played again."""
+    """What came of one script that was played again. `kinds` is BROKEN where the suite itself went wrong."""
 
     kinds: frozenset[str]
     reasons: tuple[str, ...]

@@ -20,7 +20,17 @@ from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.generated import saved
-from netblt_conformance.generated.campaign import OWN_MISTAKE, Block, Campaign, Counts, Failure, Pool, blocks, play_once
+from netblt_conformance.generated.campaign import (
+    BROKEN,
+    OWN_MISTAKE,
+    Block,
+    Campaign,
+    Counts,
+    Failure,
+    Pool,
+    blocks,
+    play_once,
+)
 from netblt_conformance.generated.script import Script
 from netblt_conformance.generated.second import violations, violations_alone
 from netblt_conformance.generated.shrunk import shrunk
@@ -148,7 +158,7 @@ class _Run:
     def play(self) -> None:
         with tempfile.TemporaryDirectory(prefix="netblt-generated-") as folder:
             jobs = number_of_jobs(self._options.jobs)
-            pool = Pool(self._campaign, jobs, self._failed, self._show, self._judge)
+            pool = Pool(self._campaign, jobs, self._failed, self._show, self._judge, self._broke)
             pool.run(self._blocks(Path(folder)))
             self._counts = pool.counts
         self._progress.clear()
@@ -162,6 +172,9 @@ class _Run:
 
     def _failed(self, failure: Failure) -> None:
         self._failures[failure.number] = failure
+
+    def _broke(self, broken: Failure) -> None:
+        self._mistakes[broken.number] = broken
 
     def _show(self, counts: Counts) -> None:
         note = f"{len(self._failures)} failed" if self._failures else ""
@@ -204,11 +217,12 @@ class _Run:
         capture = path.with_suffix(".pcapng")
         self._progress.say(f"shrinking script {failure.number}")
         small = self._shrunk(failure, way, capture)
-        _Again(self._campaign.factory, None, capture).judged(small)
+        final = way.of(_Again(self._campaign.factory, self._tshark, capture).judged(small))
         self._progress.clear()
-        known = () if way.own else tuple(sorted(failure.kinds & catalogue.requirements().keys()))
+        final = final if final.kinds else failure
+        known = () if way.own else tuple(sorted(final.kinds & catalogue.requirements().keys()))
         small = dataclasses.replace(small, requirements=known)
-        reasons = (*way.heading, *failure.reasons)
+        reasons = (*way.heading, *final.reasons)
         path.write_text(small.text("\n".join(reasons)), encoding="utf-8")
         moves = f"{len(small.moves)} of {len(failure.script.moves)} moves"
         print(f"{way.word:<6} script {failure.number} ({failure.script.role}, {moves}): {path}")
@@ -257,8 +271,11 @@ class _Way:
     stem: str  # of the names of the files
     heading: tuple[str, ...] = ()
 
+    def of(self, judged: _Judged) -> Failure:
+        return judged.mistake if self.own else judged.failure
+
     def kinds(self, judged: _Judged) -> frozenset[str]:
-        return judged.mistake.kinds if self.own else judged.failure.kinds
+        return self.of(judged).kinds
 
 
 _FAILURES = _Way(own=False, word="FAIL", stem="script")
@@ -276,7 +293,8 @@ class _Again:
     def judged(self, one: Script) -> _Judged:
         self._capture.unlink(missing_ok=True)
         once = play_once(self._factory, one, self._capture)
-        failure, mistake = Failure(0, one, once.kinds, once.reasons), Failure(0, one, frozenset(), ())
+        first, nothing = Failure(0, one, once.kinds, once.reasons), Failure(0, one, frozenset(), ())
+        failure, mistake = (nothing, first) if once.kinds == BROKEN else (first, nothing)
         if self._tshark is not None and self._capture.is_file() and not one.has_illegal_moves:
             for found in violations_alone(self._tshark, one, self._capture):
                 new = Failure(0, one, found.kinds, (found.reason,))

@@ -314,8 +314,8 @@ class Player(ABC):
         return 2 * self.peer.link.delay_us + 1
 
     def _leave(self, how: str) -> None:
-        self.left = how
         self.settle()
+        self.left = how
         self.peer.listen(self._settles_us)
         if how in ("quit", "abort", QUIT_ENDLESS):
             self.peer.go_silent()  # a KEEPALIVE would show that the connection goes on (AMB-73)

@@ -73,7 +73,8 @@ class SendingPlayer(Player):
         """Data where there are any: they too show that the tester is alive."""
         peer = self._peer
         self._carry(peer.consecutive)
-        fresh = [(buffer, packet) for buffer in self._asked() for packet in self._fresh(buffer)]
+        now = [buffer for buffer in self._asked() if peer.may_send(buffer)]
+        fresh = [(buffer, packet) for buffer in now for packet in self._fresh(buffer)]
         if fresh:
             self.play(Move("data", fresh[0]))
         else:
@@ -113,6 +114,8 @@ class SendingPlayer(Player):
     def _may_send(self, buffer: int, packet: int) -> bool:
         """It was not sent yet, or is requested."""
         peer = self._peer
+        if not peer.may_send(buffer):
+            return False
         exists = 0 <= buffer < peer.buffer_count and 0 <= packet < peer.packet_count(buffer)
         wanted = (buffer, packet) not in self._sent or packet in self._named(buffer)
         return exists and wanted and bool(peer.find(Kind.GO, buffer))
@@ -153,6 +156,8 @@ class SendingPlayer(Player):
         peer = self._peer
         for buffer in self._asked():
             fresh, named = self._fresh(buffer), self._named(buffer)
+            if not peer.may_send(buffer):
+                continue
             if fresh:
                 yield Choice(Move("data", (buffer, *fresh)), 3)
                 yield Choice(Move("data", (buffer, *sorted(chance.sample(fresh, chance.randint(1, len(fresh)))))), 3)
@@ -186,7 +191,7 @@ class SendingPlayer(Player):
                 self._burst_us = peer.now_us
             case "data-damaged", (buffer, packet, bit) if self._may_damage(buffer, packet):
                 self._send_damaged(buffer, packet, bit)
-            case "data-lost", (buffer,) if self._untouched(buffer):
+            case "data-lost", (buffer,) if self._untouched(buffer) and peer.may_send(buffer):
                 peer.lost_buffers.add(buffer)
             case "repair-lost", (buffer,) if 0 <= buffer < peer.buffer_count:
                 peer.served |= {request.seq for request in peer.find(Kind.RESEND, buffer)}
@@ -229,6 +234,8 @@ class SendingPlayer(Player):
     def _may_damage(self, buffer: int, packet: int) -> bool:
         """It was not sent yet, and has a checksum that shows the damage."""
         summed = self._peer.terms.data_checksum
+        if not self._peer.may_send(buffer):
+            return False
         return summed and buffer in self._asked() and packet in self._fresh(buffer)
 
     def _send_damaged(self, buffer: int, packet: int, bit: int) -> None:
@@ -244,7 +251,7 @@ class SendingPlayer(Player):
     def settle(self) -> None:
         """What was served in part is served whole: peer.finish() knows whole requests only."""
         super().settle()
-        for buffer in self._asked():
+        for buffer in self._asked() if not self.left else ():  # no data after a QUIT
             if self._served and (named := self._named(buffer)):
                 self.play(Move("data", (buffer, *named)))
 

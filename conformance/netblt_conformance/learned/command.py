@@ -206,5 +206,6 @@ class _Run:
             kind: sum(one.explanation.kind == kind for one in found) for kind in ("permitted", "forbidden", "new")
         }
         counted = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        print(f"{len(found)} differences: {counted}; seed {self._options.seed}, {time.monotonic() - began_s:.0f} s")
+        title = "1 difference" if len(found) == 1 else f"{len(found)} differences"
+        print(f"{title}: {counted}; seed {self._options.seed}, {time.monotonic() - began_s:.0f} s")
         print(fit(f"page: {self._options.output / 'learned.html'}"))

@@ -34,6 +34,7 @@ class SenderPeer(Peer):
         self.messages: dict[int, Message] = {}  # every control message seen, by sequence number
         self._consecutive = 0  # when last looked at
         self._of_buffer: dict[tuple[Kind, int], list[Message]] = {}  # by sequence number
+        self._lowest = 0  # all buffers below it have their OK
         self._confirmed: set[int] = set()  # the numbers of buffers that have an OK
         self._offers: list[Message] = []  # the OKs that offer a burst, by sequence number
         self._requests: list[tuple[int, int]] = []  # heap of (buffer, sequence number) of RESENDs to serve
@@ -129,6 +130,7 @@ class SenderPeer(Peer):
                     heapq.heappush(self._requests, (message.buffer, message.seq))
             if message.kind is Kind.GO and message.buffer not in self._gos:
                 bisect.insort(self._gos, message.buffer)
+                self._lowest = 0 if self._gos[-1] != message.buffer else self._lowest
                 self.first_buffer = self._gos[0]
         if self._answers and self.agreed is not None:
             self.null_ack()
@@ -374,9 +376,7 @@ class SenderPeer(Peer):
         resends = [m for m in self.messages.values() if m.kind is Kind.RESEND]
         self._requests = [(m.buffer, m.seq) for m in resends if not self._is_served(m)]
         heapq.heapify(self._requests)
-        was_sent = self.monitor.session.was_sent
-        left = [n for n in range(self.buffer_count) if n not in self.lost_buffers and not was_sent(self.number(n))]
-        unsent = collections.deque(left)
+        unsent = collections.deque(n for n in range(self.buffer_count) if not self._was_begun(n))
         self.null_ack()
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
@@ -409,6 +409,17 @@ class SenderPeer(Peer):
             return False
         return all(self.number(n) in self._confirmed for n in range(self.buffer_count))
 
+    def _was_begun(self, buffer: int) -> bool:
+        return buffer in self.lost_buffers or self.monitor.session.was_sent(self.number(buffer))
+
+    def may_send(self, buffer: int) -> bool:
+        """Whether the buffer is among the lowest ones without an OK, as many as may be outstanding, however many GOs
+        came (DATA-12): a receiver may give one too many (AMB-29)."""
+        while self._lowest < len(self._gos) and self.number(self._lowest) in self._confirmed:
+            self._lowest += 1
+        before = sum(self.number(n) not in self._confirmed for n in range(self._lowest, buffer))
+        return before < self.terms.max_buffers
+
     def _is_served(self, message: Message) -> bool:
         """Whether every listed packet that exists was sent after this request was seen; unknown counts as no."""
         return message.seq in self.served or bool(self.find(Kind.OK, self.index(message.buffer)))
@@ -419,10 +430,11 @@ class SenderPeer(Peer):
         while self._requests:
             message = self.messages[heapq.heappop(self._requests)[1]]
             buffer = self.index(message.buffer)
-            if 0 <= buffer < self.buffer_count and message.buffer not in self._confirmed:
+            exists = 0 <= buffer < self.buffer_count and message.buffer not in self._confirmed
+            if exists and self.may_send(buffer):  # else it is sent when its turn comes
                 self._deliver(buffer, [n for n in message.packets if n < self.packet_count(buffer)], lose)
                 return True
-        if unsent and unsent[0] < len(self._gos):
+        if unsent and unsent[0] < len(self._gos) and self.may_send(unsent[0]):
             buffer = unsent.popleft()
             self._deliver(buffer, list(range(self.packet_count(buffer))), lose)
             return True

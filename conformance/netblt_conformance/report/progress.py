@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One line that counts while a run goes on, on a terminal only: logs and pipes stay plain."""
+"""One line that counts while a run goes on. Where there is no terminal, logs get a plain line each minute."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # A line that changes faster than this cannot be read.
 REFRESH_S = 0.1
+# Without a terminal: between two lines, and before the first one.
+PLAIN_S = 60.0
 _BAR_COLUMNS = 20
 
 
@@ -24,6 +26,8 @@ class Progress:
     def __init__(self, *, wanted: bool, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self.live = wanted and self._stream.isatty()
+        self._plain = wanted and not self.live
+        self._told = time.monotonic()  # the newest plain line
         self._shown = 0.0
         self._stage = ""
         self._bar: Bar | None = None
@@ -59,6 +63,9 @@ class Progress:
     def show(self, stage: str, done: int, of: int, note: str = "") -> None:
         """`stage` names what is counted; a new one restarts the clock."""
         now = time.monotonic()
+        if self._plain and now - self._told >= PLAIN_S:
+            self._told = now
+            print(f"{stage} {done}/{of}" + (f", {note}" if note else ""), file=self._stream, flush=True)
         if not self.live or (stage == self._stage and now - self._shown < REFRESH_S and done < of):
             return
         self._shown = now
