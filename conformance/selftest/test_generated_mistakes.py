@@ -11,7 +11,7 @@ import pytest
 from netblt_conformance.cases.probe import probe
 from netblt_conformance.commands import cli
 from netblt_conformance.common.model import ROLES_BY_NAME, Parameters
-from netblt_conformance.generated import play, script
+from netblt_conformance.generated import measure, play, script
 from netblt_conformance.generated.campaign import OWN_MISTAKE
 from netblt_conformance.generated.script import Script, move
 from netblt_conformance.generated.second import violations
@@ -112,6 +112,15 @@ def test_the_sentences_of_a_failure_are_those_of_the_script_that_is_kept(
     played = [line.strip() for line in capsys.readouterr().out.splitlines()[2:]]
     kept = [line.removeprefix("# ") for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
     assert " ".join(played) in " ".join(kept)
+
+
+def test_a_mistake_beside_a_legal_variant_does_not_count_as_accepted(
+    built_library: Path, hasty: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del built_library, hasty
+    assert measure.variants([VARIANT], SCRIPTS, 1, 1) == 1
+    assert f"{VARIANT}  script" in (output := capsys.readouterr().out)
+    assert OWN_MISTAKE in output
 
 
 def test_a_control_that_is_repeated_after_the_dally_needs_no_acknowledgement(built_library: Path) -> None:

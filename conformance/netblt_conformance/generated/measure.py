@@ -9,7 +9,7 @@ import multiprocessing
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from netblt_conformance.cases.probe import probe
@@ -20,7 +20,7 @@ from netblt_conformance.common.model import ALL_ROLES
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.generated import play, summary
-from netblt_conformance.generated.campaign import Block, Campaign, Failure, Pool, blocks
+from netblt_conformance.generated.campaign import OWN_MISTAKE, Block, Campaign, Failure, Pool, blocks
 from netblt_conformance.generated.play import kinds
 from netblt_conformance.generated.results import ILLEGAL, LEGAL, MISSED, Judged, Results
 from netblt_conformance.generated.second import violations
@@ -113,14 +113,17 @@ def _stage(task: Task, library: Path, *, illegal: bool) -> tuple[int, tuple[Fail
     if not (mutant and failures) and not illegal:
         with Tshark() as tshark:
             for block in ended:
-                failures |= {one.number: one for one in _found(tshark, block)}
+                failures |= {one.number: one for one in _found(tshark, block, own=not mutant)}
     return pool.counts.scripts, tuple(failures.values())
 
 
-def _found(tshark: Tshark, block: Block) -> Iterator[Failure]:
+def _found(tshark: Tshark, block: Block, *, own: bool) -> Iterator[Failure]:
+    """What the dissector finds. `own`: also mistakes of the generator, which may go wrong beside a mutant only."""
     for found in violations(tshark, block.stem):
-        if found.by_implementation:
-            yield block.failure(found)
+        if found.by_implementation or (own and block.is_mistake(found)):
+            failure = block.failure(found)
+            whose = () if found.by_implementation else (OWN_MISTAKE,)
+            yield replace(failure, reasons=("; ".join((*whose, *failure.reasons)),))
 
 
 def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[Outcome]:
