@@ -260,3 +260,29 @@ def test_a_hostile_file_name_is_escaped_on_the_terminal(command: Command, tmp_pa
     assert harmless(done.output)
     assert "\\u001b[2Jb\\u202e" in done.errors
     assert harmless(done.errors)
+
+
+RUST = """\
+ready
+thread 'main' panicked at src/core.rs:41:9:
+attempt to divide by zero
+stack backtrace:
+   0: rust_begin_unwind
+   1: core::panicking::panic_fmt
+note: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose backtrace.
+"""
+GO = "ready\npanic: runtime error: index out of range [3]\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:7 +0x1d\n"
+PYTHON = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    1 / 0\nZeroDivisionError: zero\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        (RUST, "thread 'main' panicked at src/core.rs:41:9: / attempt to divide by zero / "),
+        (GO, "panic: runtime error: index out of range [3] / "),
+        (PYTHON, 'File "a.py", line 1, in <module> / 1 / 0 / ZeroDivisionError: zero'),
+        ("one\n\ntwo\nthree\nfour\n", "two / three / four"),
+    ],
+)
+def test_the_reason_of_a_stack_trace_is_quoted_wherever_it_stands(text: str, begin: str) -> None:
+    assert words.last_lines(text).startswith(begin)

@@ -4,6 +4,7 @@ report (JSON, JUnit XML, HTML) goes through `fit`."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 WORDS_MAX = 400  # characters of an implementation's output in one reason
@@ -43,10 +44,16 @@ def printable(text: str, limit: int = WORDS_MAX) -> str:
     return shown if len(shown) <= limit and len(text) <= 2 * limit else shown[: limit - 3] + "..."
 
 
+# What the runtimes of Rust, Go, Java and C++ print in front of a stack trace. Python prints its reason at the end.
+_TRACE_BEGINS = re.compile(r"thread '.*' panicked at |panic: |fatal error: |Exception in thread |terminate called ")
+
+
 def last_lines(text: str, count: int = 3) -> str:
-    """The last lines of an output that are not empty, in one line."""
+    """The last lines of an output that are not empty, in one line; of a stack trace those with which it begins."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return printable(" / ".join(lines[-count:]))
+    begins = next((n for n in range(len(lines) - 1, -1, -1) if _TRACE_BEGINS.match(lines[n])), None)
+    shown = lines[-count:] if begins is None else lines[begins : begins + count]
+    return printable(" / ".join(shown))
 
 
 def shown_lines(text: str, most: int | None = None) -> list[str]:
