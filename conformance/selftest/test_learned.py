@@ -79,6 +79,19 @@ def test_reactions_that_differ_from_time_to_time_end_the_learning(monkeypatch: p
         )
 
 
+def test_a_machine_with_too_many_states_is_written_and_not_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(learning, "STATES_MOST", 4)
+    words = ["learn", "--role", "active-sender", "--theme", "loss", "--theme", "numbers", "--output", str(tmp_path)]
+    assert cli.main([*words, "-j", "1"]) == 0
+    output = capsys.readouterr().out
+    assert "not complete: more than 4 states" in output
+    assert "0 differences: " in output
+    cut = {path.stem: load(path).is_cut for path in tmp_path.glob("*.json")}
+    assert cut == {"active-sender.loss": True, "active-sender.numbers": False}
+
+
 def test_without_aalpy_the_error_names_the_extra_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,8 +53,10 @@ def learn_all(
     *,
     small: bool = False,
     on_progress: Callable[[int], None] = lambda _sequences: None,
+    on_learned: Callable[[Learned], None] = lambda _learned: None,
 ) -> list[Learned]:
-    """`on_progress` gets the number of sequences of inputs so far, of all parts."""
+    """`on_progress` gets the number of sequences of inputs so far, of all parts; `on_learned` each part when it is
+    done."""
     counts: dict[str, int] = {}
 
     def action(part: Part) -> Callable[[Emit, Place], Any]:
@@ -80,7 +82,8 @@ def learn_all(
 
     pieces = [Work(str(part), action(part)) for part in parts]
     # The costly ones, which come last, begin first: so no processor is idle at the end.
-    run(reversed(pieces), jobs, on_event)
+    part_of = {piece.name: part for part, piece in zip(parts, pieces, strict=True)}
+    run(reversed(pieces), jobs, on_event, lambda piece: on_learned(_learned(part_of[piece.name], piece)))
     return [_learned(part, piece) for part, piece in zip(parts, pieces, strict=True)]
 
 

@@ -17,7 +17,7 @@ from netblt_conformance.report.progress import Progress
 from netblt_conformance.run import target
 
 if TYPE_CHECKING:
-    from netblt_conformance.learned.campaign import Found
+    from netblt_conformance.learned.campaign import Found, Learned
     from netblt_conformance.learned.differences import Difference
     from netblt_conformance.learned.machine import Machine
     from netblt_conformance.learned.themes import Part
@@ -140,18 +140,24 @@ class _Run:
             if options.small or options.against == NONE
             else {part: self._campaign.load_other(against, part) for part in parts}
         )
+        options.output.mkdir(parents=True, exist_ok=True)
         learned = self._campaign.learn_all(
-            self._factory, parts, options.seed, self._jobs, small=options.small, on_progress=self._show
+            self._factory,
+            parts,
+            options.seed,
+            self._jobs,
+            small=options.small,
+            on_progress=self._show,
+            on_learned=self._write,
         )
         self._progress.clear()
-        options.output.mkdir(parents=True, exist_ok=True)
         differences: list[Difference] = []
         for one in learned:
             if one.machine is None:
                 print(fit(f"{one.part}: {one.why}"))
                 continue
-            self._write(one.machine)
-            if one.part in others:
+            self._describe(one.machine)
+            if one.part in others and not one.machine.is_cut:
                 differences += self._campaign.compare(one.machine, others[one.part], options.differences)
         found = self._judged(differences)
         self._page.write(options.output / "learned.html", self._factory.testing(), learned, found)
@@ -165,17 +171,26 @@ class _Run:
     def _show(self, sequences: int) -> None:
         self._progress.say(f"{sequences} sequences of inputs")
 
-    def _write(self, machine: Machine) -> None:
+    def _write(self, one: Learned) -> None:
+        """What was learned is kept, even if the command is interrupted later."""
         from netblt_conformance.learned.machine import dot, save
 
-        output = self._options.output
-        save(machine, output / f"{machine.title}.json")
-        (output / f"{machine.title}.dot").write_text(dot(machine), encoding="utf-8")
+        machine, output = one.machine, self._options.output
+        if machine is not None:
+            save(machine, output / f"{machine.title}.json")
+            (output / f"{machine.title}.dot").write_text(dot(machine), encoding="utf-8")
+
+    def _describe(self, machine: Machine) -> None:
         facts = machine.facts
         print(
             f"{machine.title}: {facts['states']} states, {len(machine.inputs)} inputs; {facts['sequences']} sequences "
             f"of {facts['inputs']} inputs in {facts['rounds']} rounds"
         )
+        if machine.is_cut:
+            print(
+                f"   not complete: more than {facts['states_most']} states, so it is not compared. A reaction that is "
+                "delayed makes a state of every number of inputs before it"
+            )
 
     def _judged(self, differences: list[Difference]) -> list[Found]:
         from netblt_conformance.learned.classes import permitted_table

@@ -47,6 +47,11 @@ class Machine:
         """As its file is called."""
         return title(self.role, self.theme)
 
+    @property
+    def is_cut(self) -> bool:
+        """Learning ended early, for it had too many states: it does not predict everything that was tried."""
+        return "states_most" in self.facts
+
     def run(self, word: Sequence[str], state: int = 0) -> list[str]:
         """The outputs."""
         found = []

@@ -63,9 +63,7 @@ class Progress:
     def show(self, stage: str, done: int, of: int, note: str = "") -> None:
         """`stage` names what is counted; a new one restarts the clock."""
         now = time.monotonic()
-        if self._plain and now - self._told >= PLAIN_S:
-            self._told = now
-            print(f"{stage} {done}/{of}" + (f", {note}" if note else ""), file=self._stream, flush=True)
+        self._tell(f"{stage} {done}/{of}" + (f", {note}" if note else ""), now)
         if not self.live or (stage == self._stage and now - self._shown < REFRESH_S and done < of):
             return
         self._shown = now
@@ -73,8 +71,15 @@ class Progress:
         bar.update(bar.task_ids[0], completed=done, total=of, description=fit(f"{stage} {done}/{of}"), note=fit(note))
         bar.refresh()
 
+    def _tell(self, text: str, now: float) -> None:
+        """Without a terminal."""
+        if self._plain and now - self._told >= PLAIN_S:
+            self._told = now
+            print(fit(text), file=self._stream, flush=True)
+
     def say(self, text: str) -> None:
         """A line without numbers."""
+        self._tell(text, time.monotonic())
         if self.live:
             bar = self._begin(text, fit(text), None)
             bar.refresh()
