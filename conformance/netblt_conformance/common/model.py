@@ -127,7 +127,7 @@ class Feature(enum.Enum):
     DATAGRAMS = "real UDP datagrams"  # the same, where the carrier is UDP
     SECOND_ADDRESS = "second address"  # the tester can speak from another address
     REPLAY = "tcpreplay"  # prepared packets can be sent at once, as fast as the machine can
-    LONG = "more than a minute for one case (--long)"  # whoever runs the suite waits so long
+    LONG = "more than a minute for one case (--long)"  # the user waits so long
 
 
 class Encapsulation(enum.Enum):

@@ -83,7 +83,7 @@ class RateOracle(Oracle):
         self._whole = _loosest([pace, self._whole]) if self._whole else None
 
     def _forget(self) -> None:
-        """A pair was offered or reported: what was derived of the pairs is derived anew."""
+        """A pair was offered or reported: what was derived of the pairs no longer holds."""
         self._loosest.clear()
         self._suffixes.clear()
 
