@@ -277,6 +277,100 @@ def test_a_reaction_that_the_reference_shows_as_well_is_not_forbidden() -> None:
     assert "incomplete" in explanation.text
 
 
+def kind_and_names(
+    role: str, word: tuple[str, ...], expected: str, seen: str, later: tuple[str, ...] = ()
+) -> tuple[Class, tuple[str, ...]]:
+    judged = Judged((seen,), later, ())
+    explanation = explain(Difference(role, word, expected, seen), [judged], [QUIETLY], [])
+    return explanation.kind, explanation.identifiers
+
+
+LOSS = ("RESPONSE", "DATA", "time")
+
+
+@pytest.mark.parametrize(
+    ("role", "word", "expected", "seen", "later", "names"),
+    [
+        # One request in several messages.
+        ("active-receiver", LOSS, "CONTROL[new RESEND 0:1+2]", "CONTROL[new RESEND 0:1, new RESEND 0:2]", (), "AMB-33"),
+        # In several packets, and a long row of numbers.
+        (
+            "active-receiver",
+            LOSS,
+            "CONTROL[new RESEND 0:0...9]",
+            "CONTROL[new RESEND 0:0+1+2+3+4], CONTROL[new RESEND 0:5+6+7+8+9]",
+            (),
+            "AMB-33",
+        ),
+        (
+            "passive-receiver",
+            ("OPEN", "DATA"),
+            "CONTROL[new OK 0, new GO 1]",
+            "-",
+            ("CONTROL[new OK 0, new GO 1]",),
+            "AMB-69",
+        ),
+        ("passive-receiver", ("OPEN", "DATA"), "CONTROL[new OK +0]*", "-", ("CONTROL[new OK 0]",), "AMB-69"),
+        (
+            "active-sender",
+            ("RESPONSE", "GO"),
+            "DATA 0.0 L ... DATA 0.8 L, LDATA 0.9 L",
+            "DATA 0.0 L ... DATA 0.7 L",
+            ("DATA 0.8 L", "LDATA 0.9 L"),
+            "RATE-01",
+        ),
+        ("passive-receiver", ("OPEN",), "CONTROL[new GO 0]", "CONTROL[new GO 0, new GO 1]", (), "AMB-29"),
+        ("active-sender", ("RESPONSE", "GO", "GO skipping"), "NULL-ACK", "DATA 1.0, LDATA 1.1", (), "AMB-47"),
+        ("active-receiver", ("RESPONSE", "DATA", "client quits"), "QUIT", "-", (), "AMB-56"),
+    ],
+)
+def test_the_same_in_other_packets_or_later_is_a_choice(
+    role: str, word: tuple[str, ...], expected: str, seen: str, later: tuple[str, ...], names: str
+) -> None:
+    assert kind_and_names(role, word, expected, seen, later) == (Class.PERMITTED, (names,))
+
+
+@pytest.mark.parametrize(
+    ("role", "word", "expected", "seen", "later", "name"),
+    [
+        ("active-receiver", LOSS, "CONTROL[new RESEND 0:1+2]", "CONTROL[new RESEND 0:1]", (), "TIMER-07"),
+        ("passive-receiver", ("OPEN", "DATA"), "CONTROL[new OK 0, new GO 1]", "CONTROL[new GO 1]", (), "CTRL-14"),
+        ("active-sender", ("RESPONSE", "GO"), "DATA 0.0, LDATA 0.1", "DATA 0.0", (), "OPEN-01"),
+        ("active-sender", ("RESPONSE", "GO", "GO"), "NULL-ACK", "DATA 0.0 ack fewer", (), "CTRL-10"),
+        ("active-sender", ("RESPONSE", "client quits"), "QUIT", "-", (), "QUIT-06"),
+        ("passive-receiver", ("OPEN", "OPEN other ID"), "ABORT", "-", (), "OPEN-09"),
+        ("active-receiver", LOSS, "CONTROL[RESEND 0:0]*", "-", (), "TIMER-01"),
+        (
+            "active-sender",
+            ("RESPONSE", "GO", "OK", "time"),
+            "KEEPALIVE, client: success, closed",
+            "client: success, closed, closed before the control timer",
+            (),
+            "CLOSE-04",
+        ),
+    ],
+)
+def test_what_never_came_is_forbidden_by_the_requirement_by_which_it_is_due(
+    role: str, word: tuple[str, ...], expected: str, seen: str, later: tuple[str, ...], name: str
+) -> None:
+    assert kind_and_names(role, word, expected, seen, later) == (Class.FORBIDDEN, (name,))
+
+
+@pytest.mark.parametrize(
+    ("role", "word", "expected", "seen"),
+    [
+        ("active-receiver", ("client quits",), "QUIT, client: failure, closed", "client: failure, closed"),
+        # The time-out ended with news; the other end gave up in it.
+        ("active-receiver", LOSS, "CONTROL[RESEND 0:0]*, client: failure, closed", "CONTROL[new RESEND 0:0]"),
+        ("active-sender", ("RESPONSE", "type 15"), "ABORT", "-"),
+    ],
+)
+def test_what_is_due_in_other_situations_only_is_not_forbidden(
+    role: str, word: tuple[str, ...], expected: str, seen: str
+) -> None:
+    assert kind_and_names(role, word, expected, seen) == (Class.NEW, ())
+
+
 def test_a_crash_is_forbidden() -> None:
     assert explain(NO_QUITACK, [Judged((), (), (), "crashed")], [QUIETLY], []).kind is Class.FORBIDDEN
 

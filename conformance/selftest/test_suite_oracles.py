@@ -500,3 +500,11 @@ def test_more_packets_than_the_pace_allows_are_seen() -> None:
         monitor.received(packets.read(sends(0, number, 1).packet), 1_000_000 + number, number)
         found = {violation.requirement for violation in monitor.violations}
         assert ("RATE-01" in found) == (number >= 16)
+
+
+@pytest.mark.parametrize(("version", "found"), [(2, ["QUIT-05"]), (9, [])])
+def test_a_quit_of_another_version_than_the_connection_has_need_not_be_believed(version: int, found: list[str]) -> None:
+    """AMB-01: an implementation may discard packets of another version."""
+    quits = given(Forge(version, TESTER_PORT, IUT_PORT).reason(Type.QUIT, "enough"))
+    transfers = [told(go(1, 0)), quits, sends(0, 0, 1), sends(0, 1, 1)]
+    assert sorted({one for one in watch(PASSIVE_SENDER, transfers) if one.startswith("QUIT")}) == found

@@ -14,9 +14,9 @@ from typing import Any
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import paths
 from netblt_conformance.common.model import ROLES_BY_NAME
-from netblt_conformance.learned import outputs
-from netblt_conformance.learned.alphabet import inputs
-from netblt_conformance.learned.differences import Difference, changes
+from netblt_conformance.learned import elements, outputs
+from netblt_conformance.learned.alphabet import TIME, inputs
+from netblt_conformance.learned.differences import Difference, changes, parts
 from netblt_conformance.learned.judged import Judged, Violation
 
 PERMITTED_FILE = "permitted.json"
@@ -38,8 +38,8 @@ class Explanation:
     text: str
 
 
-# What is missing in a reaction, as a regular expression, and the requirement by which it is due. Only where a legal
-# sequence of inputs leads there.
+# What is missing in a reaction, as a regular expression of its elements, and the requirement by which it is due. Only
+# where a legal sequence of inputs leads there.
 _DUE = (
     (r"OPEN again", "OPEN-03"),
     (r"OPEN", "OPEN-01"),
@@ -49,12 +49,13 @@ _DUE = (
     (r"QUITACK", "QUIT-01"),
     (r"QUIT again", "QUIT-02"),
     (r"QUIT", "QUIT-06"),
-    (r"NULL-ACK", "CTRL-10"),
+    (elements.ACKNOWLEDGEMENT, "CTRL-10"),
     (r"L?DATA .* again", "RESEND-02"),
     (r"L?DATA ", "OPEN-01"),
-    (r"CONTROL\[.*new RESEND", "TIMER-07"),
-    (r"CONTROL\[.*new OK", "CTRL-14"),
-    (r"CONTROL\[(?!.*new )", "TIMER-01"),
+    (r"new RESEND", "TIMER-07"),
+    (r"new OK", "CTRL-14"),
+    (elements.REPETITION, "TIMER-01"),
+    (r"ABORT", "OPEN-09"),
     (r"KEEPALIVE", "TIMER-11"),
     (r"client: failure", "TIMER-10"),
     (r"client: success", "OPEN-01"),
@@ -69,7 +70,11 @@ _WRONG = (
     (r"CONTROL\[.*changed", "CTRL-02"),
     (r"OPEN changed", "OPEN-04"),
     (r"RESPONSE changed", "OPEN-07"),
+    (r".*closed before the control timer", "CLOSE-04"),
 )
+# A time-out ends with the first new packet: what else the other end did until its connection ended may still come.
+_UNTIL_THE_END = ("client: ", "KEEPALIVE", elements.REPETITION)
+_TRANSFERS = ("DATA", "BUFFER", "GO", "OK", "RESEND")  # inputs that belong to buffers
 
 
 def permitted_table() -> list[dict[str, Any]]:
@@ -115,13 +120,54 @@ def explain(
         return Explanation(Class.FORBIDDEN, (wrong[1],), f"{wrong[0]!r}; {catalogue.demand(wrong[1])}")
     if found:
         return _of_violations(Class.PERMITTED, found)
-    came = {part.removesuffix(outputs.AGAIN) for one in judged for part in one.later}
-    absent = [part for part in missing if part.removesuffix(outputs.AGAIN) not in came]
+    later = elements.elements(
+        part for one in judged for part in (*one.later, *parts(one.outputs[-1] if one.outputs else ""))
+    )
+    if choice := _choice(difference, later):
+        return choice
+    wanted, found_now = elements.elements(missing), elements.elements(parts(difference.seen))
+    absent = [one for one in elements.lacking(wanted, (*found_now, *later)) if _may_be_due(one, difference)]
     if is_legal(difference) and (due := _matching(_DUE, absent)):
         return Explanation(Class.FORBIDDEN, (due[1],), f"{due[0]!r} did not come; {catalogue.demand(due[1])}")
-    if absent != missing:
-        return Explanation(Class.NEW, (), "what the reference sends at once came later")
     return Explanation(Class.NEW, (), "no requirement is violated, and no ambiguity names it")
+
+
+def _choice(difference: Difference, later: Sequence[str]) -> Explanation | None:
+    """What leaves the form of the difference, where both ends say the same. `later`: elements of what
+    came after the reaction."""
+    wanted, seen = (elements.elements(parts(output)) for output in (difference.expected, difference.seen))
+    missing, more = elements.lacking(wanted, seen), elements.lacking(seen, wanted)
+    late = bool(missing) and not elements.lacking(missing, later)
+    name = text = ""
+    if not missing and not more and any(map(elements.is_message, wanted)):
+        name, text = "AMB-33", "the same messages, in other packets"
+    elif late and not more and all(map(elements.is_message, missing)):
+        name, text = "AMB-69", "the same messages, which leave later"
+    elif late and not more and all(map(elements.is_data, missing)):
+        name, text = "RATE-01", "the same data, which leave later"
+    elif not missing and more and all(one.startswith("new GO") for one in more):
+        name, text = "AMB-29", "more GOs at a time"
+    elif "GO skipping" in difference.word and all(_is_served(one) for one in (*missing, *more)):
+        name, text = "AMB-47", "a GO whose number is far beyond the one before is served at another time"
+    elif missing == ["QUIT"] and any(one.startswith(_TRANSFERS) for one in difference.word):
+        name, text = "AMB-56", "a QUIT may wait for the end of a buffer"
+    return Explanation(Class.PERMITTED, (name,), text) if name else None
+
+
+def _is_served(element: str) -> bool:
+    return elements.is_data(element) or element == elements.ACKNOWLEDGEMENT
+
+
+def _may_be_due(element: str, difference: Difference) -> bool:
+    """Whether the situation demands it, if anything does."""
+    last = difference.word[-1] if difference.word else ""
+    if element == "ABORT":
+        return last == "OPEN other ID"
+    if element == "QUIT":
+        opening = "RESPONSE" if ROLES_BY_NAME[difference.role].active else "OPEN"
+        return any(one.startswith(opening) for one in difference.word)  # before, there is no transfer to end
+    waits_on = last == TIME and any(outputs.is_new(part) for part in parts(difference.seen))
+    return not (waits_on and element.startswith(_UNTIL_THE_END))
 
 
 def is_legal(difference: Difference) -> bool:

@@ -44,6 +44,8 @@ class ClosingOracle(Oracle):
         del frame
         if self._abort_us is not None:
             self._spoke_since = True
+        if not self.session.has_its_version(packet):
+            return  # an implementation may discard it (AMB-01)
         if packet.type in TRANSFER and (self._abort_us is not None or self._quit_us is not None):
             self._transfers_on = True
         if packet.type is Type.ABORT and self._abort_us is None:

@@ -75,6 +75,11 @@ class Session:
         here, there = (packet.local_port, packet.foreign_port) if sent else (packet.foreign_port, packet.local_port)
         return here == self.own_port and there == self.iut_port
 
+    def has_its_version(self, packet: Packet) -> bool:
+        """Whether the version byte of a packet is that of the connection."""
+        opening = self.response or self.open_sent
+        return opening is None or packet.version == opening.version
+
     def knew(self, departure_us: int, seen_us: int) -> bool:
         """Whether a packet seen at `seen_us` was surely thought of after one sent at `departure_us` had arrived."""
         stall_us = STALL_US if self.real_time else self.tolerances.crossing_us
