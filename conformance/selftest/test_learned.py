@@ -322,6 +322,16 @@ LOSS = ("RESPONSE", "DATA", "time")
         ("passive-receiver", ("OPEN",), "CONTROL[new GO 0]", "CONTROL[new GO 0, new GO 1]", (), "AMB-29"),
         ("active-sender", ("RESPONSE", "GO", "GO skipping"), "NULL-ACK", "DATA 1.0, LDATA 1.1", (), "AMB-47"),
         ("active-receiver", ("RESPONSE", "DATA", "client quits"), "QUIT", "-", (), "AMB-56"),
+        (
+            "active-receiver",
+            ("client quits",),
+            "QUIT, client: failure, closed",
+            "client: failure, closed",
+            (),
+            "AMB-76",
+        ),
+        ("active-sender", ("RESPONSE", "client quits"), "QUIT", "QUIT, client: failure", (), "AMB-77"),
+        ("active-receiver", ("RESPONSE", "QUIT other version"), "QUITACK, client: failure", "-", (), "AMB-01"),
     ],
 )
 def test_the_same_in_other_packets_or_later_is_a_choice(
@@ -359,8 +369,7 @@ def test_what_never_came_is_forbidden_by_the_requirement_by_which_it_is_due(
 @pytest.mark.parametrize(
     ("role", "word", "expected", "seen"),
     [
-        ("active-receiver", ("client quits",), "QUIT, client: failure, closed", "client: failure, closed"),
-        # The time-out ended with news; the other end gave up in it.
+        # The time-out ended with news; the reference gave up in it.
         ("active-receiver", LOSS, "CONTROL[RESEND 0:0]*, client: failure, closed", "CONTROL[new RESEND 0:0]"),
         ("active-sender", ("RESPONSE", "type 15"), "ABORT", "-"),
     ],

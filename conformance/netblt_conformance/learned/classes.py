@@ -72,7 +72,7 @@ _WRONG = (
     (r"RESPONSE changed", "OPEN-07"),
     (r".*closed before the control timer", "CLOSE-04"),
 )
-# A time-out ends with the first new packet: what else the other end did until its connection ended may still come.
+# A time-out ends with the first new packet: what else the reference did until its connection ended may still come.
 _UNTIL_THE_END = ("client: ", "KEEPALIVE", elements.REPETITION)
 _TRANSFERS = ("DATA", "BUFFER", "GO", "OK", "RESEND")  # inputs that belong to buffers
 
@@ -133,10 +133,11 @@ def explain(
 
 
 def _choice(difference: Difference, later: Sequence[str]) -> Explanation | None:
-    """What leaves the form of the difference, where both ends say the same. `later`: elements of what
+    """What leaves the form of the difference, where both ends do the same. `later`: elements of what
     came after the reaction."""
     wanted, seen = (elements.elements(parts(output)) for output in (difference.expected, difference.seen))
     missing, more = elements.lacking(wanted, seen), elements.lacking(seen, wanted)
+    last = difference.word[-1] if difference.word else ""
     late = bool(missing) and not elements.lacking(missing, later)
     name = text = ""
     if not missing and not more and any(map(elements.is_message, wanted)):
@@ -149,6 +150,12 @@ def _choice(difference: Difference, later: Sequence[str]) -> Explanation | None:
         name, text = "AMB-29", "more GOs at a time"
     elif "GO skipping" in difference.word and all(_is_served(one) for one in (*missing, *more)):
         name, text = "AMB-47", "a GO whose number is far beyond the one before is served at another time"
+    elif last == "QUIT other version" and not more:
+        name, text = "AMB-01", "packets of another version are discarded"
+    elif last.startswith("client ") and missing and not _is_open(difference) and {*missing} <= {"QUIT", "ABORT"}:
+        name, text = "AMB-76", "its client stops before the connection is open"
+    elif last.startswith("client ") and not missing and all(one.startswith("client: failure") for one in more):
+        name, text = "AMB-77", "its client learns of the end at another moment"
     elif missing == ["QUIT"] and any(one.startswith(_TRANSFERS) for one in difference.word):
         name, text = "AMB-56", "a QUIT may wait for the end of a buffer"
     return Explanation(Class.PERMITTED, (name,), text) if name else None
@@ -158,14 +165,18 @@ def _is_served(element: str) -> bool:
     return elements.is_data(element) or element == elements.ACKNOWLEDGEMENT
 
 
+def _is_open(difference: Difference) -> bool:
+    opening = "RESPONSE" if ROLES_BY_NAME[difference.role].active else "OPEN"
+    return any(one.startswith(opening) for one in difference.word)
+
+
 def _may_be_due(element: str, difference: Difference) -> bool:
     """Whether the situation demands it, if anything does."""
     last = difference.word[-1] if difference.word else ""
     if element == "ABORT":
         return last == "OPEN other ID"
     if element == "QUIT":
-        opening = "RESPONSE" if ROLES_BY_NAME[difference.role].active else "OPEN"
-        return any(one.startswith(opening) for one in difference.word)  # before, there is no transfer to end
+        return _is_open(difference)  # before, there is no transfer to end
     waits_on = last == TIME and any(outputs.is_new(part) for part in parts(difference.seen))
     return not (waits_on and element.startswith(_UNTIL_THE_END))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What reactions consist of, in whatever packets: each control message, requested packet, data packet and
-acknowledgement by itself. Two ends that say the same in other packets, or later, have the same elements."""
+acknowledgement by itself. Two ends that do the same in other packets, or later, have the same elements."""
 
 from __future__ import annotations
 
