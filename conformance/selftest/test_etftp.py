@@ -182,7 +182,9 @@ def test_the_list_shows_the_cases_of_the_profile(command: Command) -> None:
 @pytest.mark.usefixtures("built_writer")
 def test_mutants_of_the_edited_core_are_killed(capsys: pytest.CaptureFixture[str]) -> None:
     names = ["etftp-no-size-in-ok", "etftp-buffers-from-1", "etftp-quitack-at-the-end"]
-    assert mutation.run(names, paths.core(), verbose=False, dialect=ETFTP) == 0, capsys.readouterr().out
+    assert mutation.run(mutation.Wanted(names, paths.core(), verbose=False, dialect=ETFTP)) == 0, (
+        capsys.readouterr().out
+    )
 
 
 def test_every_requirement_of_rfc_1986_that_has_a_case_has_a_mutant() -> None:

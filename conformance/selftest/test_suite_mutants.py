@@ -148,7 +148,7 @@ def test_a_mutant_that_changes_nothing_survives(tmp_path: Path, monkeypatch: pyt
     folder.mkdir()
     mutants_folder(folder, text)
     monkeypatch.setattr(paths, "mutants", lambda: folder)
-    assert mutation.run([], CORE, verbose=False) == 1
+    assert mutation.run(mutation.Wanted([], CORE, verbose=False)) == 1
 
 
 # Killed by a verdict, by a WARN, by a monitor in another case, by a crash; seen on the wire; one that edits a header.
@@ -179,4 +179,4 @@ def test_what_kills_the_reference_too_kills_nothing(tmp_path: Path) -> None:
     broken = source.read_text(encoding="utf-8").replace(edit.old, edit.new)
     source.write_text(f"{broken}\n/* {edit.old} */\n", encoding="utf-8")
     with pytest.raises(mutants.MutantError, match="the reference itself does not pass"):
-        mutation.run([mutant.name], core, verbose=False)
+        mutation.run(mutation.Wanted([mutant.name], core, verbose=False))

@@ -138,6 +138,7 @@ def _choice(difference: Difference, later: Sequence[str]) -> Explanation | None:
     wanted, seen = (elements.elements(parts(output)) for output in (difference.expected, difference.seen))
     missing, more = elements.lacking(wanted, seen), elements.lacking(seen, wanted)
     last = difference.word[-1] if difference.word else ""
+    stops = any(one.startswith("client ") for one in difference.word)
     late = bool(missing) and not elements.lacking(missing, later)
     name = text = ""
     if not missing and not more and any(map(elements.is_message, wanted)):
@@ -154,7 +155,7 @@ def _choice(difference: Difference, later: Sequence[str]) -> Explanation | None:
         name, text = "AMB-01", "packets of another version are discarded"
     elif last.startswith("client ") and missing and not _is_open(difference) and {*missing} <= {"QUIT", "ABORT"}:
         name, text = "AMB-76", "its client stops before the connection is open"
-    elif last.startswith("client ") and not missing and all(one.startswith("client: failure") for one in more):
+    elif stops and more and not missing and all(one.startswith("client: failure") for one in more):
         name, text = "AMB-77", "its client learns of the end at another moment"
     elif missing == ["QUIT"] and any(one.startswith(_TRANSFERS) for one in difference.word):
         name, text = "AMB-56", "a QUIT may wait for the end of a buffer"
