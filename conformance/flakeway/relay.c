@@ -34,7 +34,8 @@
 typedef struct frame_slot {
     struct virtio_net_hdr offload;
     uint8_t bytes[VLAN_TAG_BYTES + FRAME_BYTES]; /* the frame is received after that room */
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+    _Alignas(
+        struct cmsghdr) char control[CMSG_SPACE(sizeof(struct tpacket_auxdata)) + CMSG_SPACE(sizeof(struct timespec))];
 } frame_slot;
 
 typedef struct relay_batch {
@@ -215,6 +216,20 @@ static void prepare_batch(relay_batch *batch)
     }
 }
 
+/* The capture has a frame at the moment at which it was read: how much later that was than its arrival. */
+static void measure_wait(relay_socket *s, struct msghdr *message, uint64_t now_real_ns)
+{
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_TIMESTAMPNS)
+            continue;
+        struct timespec arrival;
+        memcpy(&arrival, CMSG_DATA(part), sizeof arrival);
+        uint64_t arrival_ns = (uint64_t)arrival.tv_sec * NS_PER_S + (uint64_t)arrival.tv_nsec;
+        if (arrival_ns < now_real_ns && now_real_ns - arrival_ns > s->longest_wait_ns)
+            s->longest_wait_ns = now_real_ns - arrival_ns;
+    }
+}
+
 static void check_interface(relay *r, const relay_socket *s)
 {
     if (!relay_socket_alive(s)) {
@@ -233,8 +248,10 @@ static void receive(relay *r, enum flakeway_direction side)
             check_interface(r, &r->sockets[side]); /* ENETDOWN also when it was only set down */
         return;
     }
+    uint64_t now_real_ns = clock_ns(CLOCK_REALTIME);
     for (int i = 0; i < count && !r->over; i++) {
         frame_slot *slot = &batch->slots[i];
+        measure_wait(&r->sockets[side], &batch->messages[i].msg_hdr, now_real_ns);
         if (batch->messages[i].msg_len < sizeof slot->offload + ETH_HLEN)
             continue;
         size_t length = batch->messages[i].msg_len - sizeof slot->offload;

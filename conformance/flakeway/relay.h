@@ -52,7 +52,8 @@ typedef struct relay_socket {
     const char *name; /* of the interface */
     int fd;
     unsigned index;
-    uint64_t kernel_drops; /* frames that the kernel dropped because the relay was too slow */
+    uint64_t kernel_drops;    /* frames that the kernel dropped because the relay was too slow */
+    uint64_t longest_wait_ns; /* of a frame in the kernel, before the relay read it */
     uint64_t send_failures;
     uint64_t too_long; /* of these: frames longer than the interface takes */
 } relay_socket;

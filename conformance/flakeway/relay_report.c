@@ -6,6 +6,7 @@
 #include "relay.h"
 
 #define COLUMNS 10
+#define NS_PER_US 1000u
 
 static uint64_t column(const flakeway_stats *stats, unsigned i)
 {
@@ -60,8 +61,10 @@ static void print_json_way(const relay *r, unsigned direction)
            stats->dropped_by_rule + stats->dropped_by_loss + stats->dropped_by_queue);
     for (unsigned i = 0; i < COLUMNS; i++)
         printf(", \"%s\": %" PRIu64, names[i], column(stats, i));
-    printf(", \"other_frames\": %" PRIu64 ", \"kernel_drops\": %" PRIu64 ", \"send_failures\": %" PRIu64 "}",
-           r->other_frames[direction], r->sockets[direction].kernel_drops, r->sockets[1 - direction].send_failures);
+    printf(", \"other_frames\": %" PRIu64 ", \"kernel_drops\": %" PRIu64 ", \"longest_wait_us\": %" PRIu64
+           ", \"send_failures\": %" PRIu64 "}",
+           r->other_frames[direction], r->sockets[direction].kernel_drops,
+           r->sockets[direction].longest_wait_ns / NS_PER_US, r->sockets[1 - direction].send_failures);
 }
 
 static void print_json(const relay *r)

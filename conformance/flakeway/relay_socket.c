@@ -49,6 +49,7 @@ static bool configure(const relay_socket *s)
     set_int(s->fd, SOL_PACKET, PACKET_QDISC_BYPASS, 1);
     return set_int(s->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) == 0 &&
            set_int(s->fd, SOL_PACKET, PACKET_AUXDATA, 1) == 0 && set_int(s->fd, SOL_PACKET, PACKET_VNET_HDR, 1) == 0 &&
+           set_int(s->fd, SOL_SOCKET, SO_TIMESTAMPNS, 1) == 0 &&
            setsockopt(s->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous) == 0;
 }
 

@@ -234,6 +234,16 @@ def test_other_frames_pass_untouched_even_when_all_netblt_is_lost(lab: Lab) -> N
     assert way(report, "a_to_b")["other_frames"] >= 3  # the kernel's own IPv6 chatter comes on top
 
 
+def test_the_statistics_state_how_long_a_frame_waited_for_the_relay(lab: Lab) -> None:
+    relay = lab.relay()
+    relay.send_signal(signal.SIGSTOP)
+    lab.a.send(ipv4_wrap(A, B, netblt(2), 1))
+    time.sleep(0.3)
+    relay.send_signal(signal.SIGCONT)
+    assert len(lab.b.receive(1)) == 1
+    assert way(finish(relay), "a_to_b")["longest_wait_us"] >= 300_000
+
+
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_under_load_leaves_a_complete_capture(lab: Lab, sig: signal.Signals) -> None:
     relay = lab.relay("--capture", str(lab.capture))

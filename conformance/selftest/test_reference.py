@@ -37,6 +37,7 @@ pytestmark = [
 LOSSY = ("latency 10ms", "loss 5%", "reorder 2% by 7ms", "duplicate 1%")
 A, B = "10.0.0.1", "10.0.0.2"
 TESTER, IUT = Forge(2, 1000, 1), Forge(2, 1, 1000)
+FAR = 2**31 + 70_001  # more than half of all buffer numbers above 0
 SENDS, RECEIVES = 1, 0  # flags of an OPEN: who sends the data
 Step = tuple[str, bytes]
 
@@ -191,6 +192,8 @@ INSIDE = {
     "one GO at a time": [*RECEIVER, ours(IUT.control([go(1, 0)])), *ALL_OF_0[:1]],
     "a request after data": [*RECEIVER, GOS, ALL_OF_0[0], ours(IUT.control([resend(3, 0, 1)]))],
     "restricted": [RECEIVER[0], ours(IUT.opening(Type.RESPONSE, opening(packet_size=128, burst_interval_ms=20)))],
+    "a far higher buffer number": [*RECEIVER, ours(IUT.control([go(1, 0), go(2, FAR)]))],
+    "buffer numbers that wrap": [*RECEIVER, ours(IUT.control([go(1, 2**32 - 1), go(2, 0)]))],
     "requested": [*SENDER, ours(IUT.data(data(0))), theirs(TESTER.control([resend(3, 0, 0)])), ours(IUT.data(data(0)))],
     "packets from 1": [*SENDER, ours(IUT.data(from_one(1))), ours(IUT.data(from_one(2)))],
     "ABORT": [*SENDER, ours(IUT.reason(Type.ABORT, "no more"))],

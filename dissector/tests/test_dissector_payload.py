@@ -208,6 +208,23 @@ def test_buffer_numbers_may_wrap(reader: Reader, capture: Path, opened: bool) ->
         assert exported(reader, capture, "wrapped") == {"file.bin": trace.content}
 
 
+class FarApart(Transfer):
+    """Its second buffer is more than half of all numbers above the first one."""
+
+    def number(self, buffer: int) -> int:
+        return buffer * (2**31 + 70_001)
+
+
+def test_a_far_higher_number_comes_after_the_first_one(reader: Reader, capture: Path) -> None:
+    trace = FarApart(2)
+    trace.opened()
+    for buffer in (1, 0):
+        for number in range(BUFFER_PACKETS):
+            trace.piece(buffer, number)
+    trace.closed()
+    assert list(exported(reader, trace.save(capture), "far-apart").values()) == [trace.content]
+
+
 @pytest.mark.parametrize(("first", "packet_base"), [(1, 0), (0, 1), (1, 1)])
 def test_numbers_may_count_from_one(reader: Reader, capture: Path, first: int, packet_base: int) -> None:
     trace = Transfer(2, first=first, packet_base=packet_base)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from netblt_conformance.bakeoff import pace
 from netblt_conformance.bakeoff.model import (
     LISTENER_ADDRESS,
     OPENER_ADDRESS,
@@ -49,6 +50,7 @@ def outcome(meeting: Meeting, played: Played, capture: Path, tshark: Tshark) -> 
         notes.append(f"the machine held processes up for up to {played.held_up_us // 1000} ms")
     captured = _read(capture)
     trace = build.build(captured) if captured else None
+    violations += _rate(meeting, trace, played, violations)
     line = line_of(captured)
     return Outcome(
         meeting=meeting,
@@ -149,6 +151,17 @@ def _violations(meeting: Meeting, capture: Path, tshark: Tshark) -> tuple[tuple[
         raise JudgeError(checked.error)
     found = [_violation(meeting, row) for row in checked.results if row.requirements and row.verdict in _AGAINST]
     return tuple(found), list(both.notes)
+
+
+def _rate(meeting: Meeting, trace: Trace | None, played: Played, known: Sequence[Violation]) -> tuple[Violation, ...]:
+    """By the sender. The plugin leaves it open in captures that were not made at the sender itself."""
+    if trace is None or any(one.certain and one.requirement == pace.REQUIREMENT for one in known):
+        return ()
+    pair = meeting.pair
+    found = pace.too_fast(trace, 0 if pair.opener_sends else 1, played.captured_late_us)
+    if found is None:
+        return ()
+    return (Violation(pair.sender.name, "sender", pace.REQUIREMENT, str(found), found.last_frame),)
 
 
 _AGAINST = (Verdict.FAIL, Verdict.INCONC)

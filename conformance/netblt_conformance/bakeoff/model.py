@@ -179,6 +179,7 @@ class Played:
     queue_drops: int = 0
     kernel_drops: int = 0
     held_up_us: int = 0
+    captured_late_us: int = 0  # at most so much after its arrival a packet was captured where it entered the path
     seconds: float = 0.0
 
 

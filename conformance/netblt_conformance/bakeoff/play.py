@@ -74,6 +74,7 @@ def _take_statistics(played: Played, relay: Relay) -> None:
     ways = found["a_to_b"], found["b_to_a"]
     played.queue_drops = sum(way["dropped_by_queue"] for way in ways)
     played.kernel_drops = sum(way["kernel_drops"] for way in ways)
+    played.captured_late_us = max(way["longest_wait_us"] for way in ways)
 
 
 class _EndError(Exception):

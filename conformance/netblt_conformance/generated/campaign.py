@@ -23,6 +23,7 @@ from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.words import last_lines
 from netblt_conformance.generated import play
+from netblt_conformance.generated.damage import Losing
 from netblt_conformance.generated.play import Chosen, Fault, Played, kinds
 from netblt_conformance.generated.script import Move, Script, begin, from_text, move
 from netblt_conformance.generated.second import Found, Merged
@@ -317,11 +318,12 @@ class _OnceChild(Child):
         except HarnessError:
             raise
         except Exception as error:
-            emit({**_broke(0, self._script, error), "left_out": 0})
+            emit({**_broke(0, self._script, error), "left_out": 0, "lost": 0})
             return
         played.capture.write(self._capture)
         left_out = len(self._script.moves) - len(played.done)
-        emit({**_ran(0, played, played.faults), "left_out": left_out})
+        lost = self._factory.lost if isinstance(self._factory, Losing) else 0
+        emit({**_ran(0, played, played.faults), "left_out": left_out, "lost": lost})
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +334,7 @@ class Once:
     reasons: tuple[str, ...]
     supported: bool = True
     left_out: int = 0  # moves that were not legal when their turn came
+    lost: int = 0  # packets that the network lost (damage.Losing)
 
 
 def play_once(factory: LinkFactory, script: Script, capture: Path) -> Once:
@@ -344,7 +347,7 @@ def play_once(factory: LinkFactory, script: Script, capture: Path) -> Once:
             trace = event["what"]
         else:
             failed, reasons = frozenset(event["kinds"]), tuple(event["reasons"])
-            found = Once(failed, reasons, event["supported"], event["left_out"])
+            found = Once(failed, reasons, event["supported"], event["left_out"], event["lost"])
     if fault := ended.fault("the script", child.limit_s):
         return Once(CRASHES, (f"the implementation {fault}",))
     if found is None:

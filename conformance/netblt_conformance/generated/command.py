@@ -31,6 +31,7 @@ from netblt_conformance.generated.campaign import (
     blocks,
     play_once,
 )
+from netblt_conformance.generated.damage import Losing, has_bad_header, is_damaged
 from netblt_conformance.generated.script import Script
 from netblt_conformance.generated.second import violations, violations_alone
 from netblt_conformance.generated.shrunk import shrunk
@@ -44,6 +45,7 @@ DEFAULT_OUTPUT = Path("netblt-generated")
 # Failures of different kinds that are shrunk; a broken implementation fails in thousands of scripts.
 SHRUNK_MAX = 10
 _STAGE = "scripts"
+_BY_DAMAGE = "a damaged packet had an effect: the script passes where the network loses these packets"
 
 
 def _target_options(parser: argparse.ArgumentParser) -> None:
@@ -219,15 +221,26 @@ class _Run:
         small = self._shrunk(failure, way, capture)
         final = way.of(_Again(self._campaign.factory, self._tshark, capture).judged(small))
         self._progress.clear()
+        cause = () if way.own or not final.kinds else self._damage(small)
         final = final if final.kinds else failure
-        known = () if way.own else tuple(sorted(final.kinds & catalogue.requirements().keys()))
+        consequences = () if way.own else sorted(final.kinds & catalogue.requirements().keys() - set(cause))
+        known = (*cause, *consequences)
         small = dataclasses.replace(small, requirements=known)
-        reasons = (*way.heading, *final.reasons)
+        reasons = (*way.heading, *(f"{one}: {_BY_DAMAGE}" for one in cause), *final.reasons)
         path.write_text(small.text("\n".join(reasons)), encoding="utf-8")
         moves = f"{len(small.moves)} of {len(failure.script.moves)} moves"
         print(f"{way.word:<6} script {failure.number} ({failure.script.role}, {moves}): {path}")
         for reason in (*reasons, f"play it again: {_play_command(path, self._options)}"):
             print(fit(f"       {reason}"))
+
+    def _damage(self, small: Script) -> tuple[str, ...]:
+        """The requirement about damaged packets that the implementation violates, if these make the script fail."""
+        with tempfile.TemporaryDirectory(prefix="netblt-generated-") as folder:
+            for requirement, loses in (("CKSUM-06", has_bad_header), ("CKSUM-07", is_damaged)):
+                factory = Losing(self._campaign.factory, loses)
+                if _Again(factory, self._tshark, Path(folder) / "without.pcapng").passes(small):
+                    return (requirement,)
+        return ()
 
     def _shrunk(self, failure: Failure, way: _Way, capture: Path) -> Script:
         """Judged without the dissector, which takes longer, where the fault shows without it."""
@@ -260,6 +273,7 @@ class _Judged:
     failure: Failure  # of the implementation
     mistake: Failure  # of the generator itself; an implementation that fails may cause it
     remark: str
+    lost: int = 0  # packets that the network lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +317,13 @@ class _Again:
                 elif found.is_mistake_in(one):
                     mistake = new.beside(mistake)
         remark = f"{once.left_out} moves were not legal when their turn came" * bool(once.left_out)
-        return _Judged(failure, mistake, remark if once.supported else "the implementation does not support this role")
+        remark = remark if once.supported else "the implementation does not support this role"
+        return _Judged(failure, mistake, remark, once.lost)
+
+    def passes(self, one: Script) -> bool:
+        """Whether nothing goes wrong where the network loses packets."""
+        judged = self.judged(one)
+        return judged.lost > 0 and not judged.failure.kinds and not judged.mistake.kinds
 
     def goes_wrong(self, way: _Way, wanted: frozenset[str]) -> Callable[[Script], bool]:
         """Whether a script goes wrong so, for one of these requirements."""

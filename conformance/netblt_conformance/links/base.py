@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -68,6 +68,7 @@ class Link(ABC):
         self.capture = capture
         self.tolerances = tolerances
         self.watch = Watch()  # of the long waits of the case
+        self.loses: Callable[[bytes], bool] | None = None  # virtual links: the packets of the tester that get lost
 
     @property
     @abstractmethod

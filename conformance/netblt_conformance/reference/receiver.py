@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-from netblt_conformance.reference.knowledge import SEQ_MASK, Known, buffer_after, listed, seq_after
+from netblt_conformance.reference.knowledge import SEQ_MASK, Known, listed, seq_after
 from netblt_conformance.reference.outcome import OutsideError
 from netblt_conformance.simlib import guided
 from netblt_conformance.simlib.guided import GO, OK, Message, Read
@@ -180,11 +180,12 @@ class ReceiverEnd:
         self._queue.restart(seq)
 
     def _go(self, message: Message, now_us: int) -> None:
+        self._known.order.saw(message.buffer)
         if message.buffer in self._buffers:
             raise OutsideError("CTRL-13", f"one GO for buffer {message.buffer}", f"another one, {message}")
         if self._newest is None:
             self._known.choices.note("AMB-09", f"the first buffer has number {message.buffer}")
-        elif not self._unknown and not buffer_after(message.buffer, self._newest):
+        elif not self._unknown and not self._known.order.after(message.buffer, self._newest):
             raise OutsideError("DATA-06", f"GO for a buffer above {self._newest}", str(message))
         elif message.buffer != self._newest + 1:
             self._known.choices.note("AMB-47", "buffer numbers go up in steps")
@@ -284,7 +285,7 @@ class ReceiverEnd:
                 waiting = ", ".join(map(str, self._queue.expected()[:4]))
                 raise OutsideError("CLOSE-01", f"no DONE before {waiting} is acknowledged", "DONE")
             for number, buffer in self._buffers.items():
-                beyond = all(buffer_after(number, last) for last in self._last_buffers)
+                beyond = all(self._known.order.after(number, last) for last in self._last_buffers)
                 if buffer.ok is None and not beyond:
                     raise OutsideError("CLOSE-01", f"no DONE before the OK of buffer {number}", "DONE")
         self._done = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from netblt_conformance.reference.knowledge import SEQ_MASK, Known, buffer_after, seq_after
+from netblt_conformance.reference.knowledge import SEQ_MASK, Known, seq_after
 from netblt_conformance.reference.outcome import OutsideError
 from netblt_conformance.reference.terms import Terms
 from netblt_conformance.simlib import guided
@@ -96,10 +96,13 @@ class SenderEnd:
             self._take(message)
 
     def _take(self, message: Message) -> None:
+        self._known.order.saw(message.buffer)
         buffer = self._buffers.setdefault(message.buffer, _Buffer())
         if message.type == GO:
             if self._newest_go is not None:
-                rises = buffer_after(message.buffer, self._newest_go[1]) == seq_after(message.seq, self._newest_go[0])
+                rises = self._known.order.after(message.buffer, self._newest_go[1]) == seq_after(
+                    message.seq, self._newest_go[0]
+                )
                 self._contradicted |= not rises
             self._newest_go = message.seq, message.buffer
             buffer.go = message.seq if buffer.go is None else buffer.go
@@ -164,6 +167,7 @@ class SenderEnd:
         self._at += 1
         self._check_rate(now_us)
         packet = read.packet - self._known.base
+        self._known.order.saw(read.buffer)
         buffer = self._buffers.setdefault(read.buffer, _Buffer())
         self._check_go(read, buffer)
         self._check_size(read, packet)
@@ -257,10 +261,12 @@ class SenderEnd:
             raise OutsideError(
                 "DATA-09", f"L {int(buffer.last_flag)} as in buffer {read.buffer} before", f"L {int(last)}"
             )
-        if self._last_buffer is not None and buffer_after(read.buffer, self._last_buffer):
+        if self._last_buffer is not None and self._known.order.after(read.buffer, self._last_buffer):
             observed = f"data of buffer {read.buffer}"
             raise OutsideError("DATA-09", f"nothing beyond buffer {self._last_buffer}, which has L", observed)
-        if last and any(buffer_after(number, read.buffer) for number, other in self._buffers.items() if other.copies):
+        if last and any(
+            self._known.order.after(number, read.buffer) for number, other in self._buffers.items() if other.copies
+        ):
             raise OutsideError("DATA-09", "L on the last buffer only", f"L on buffer {read.buffer}")
         if buffer.last_packet is not None:
             if read.type == guided.LDATA and packet != buffer.last_packet:
@@ -285,7 +291,7 @@ class SenderEnd:
         above = self._above
         if above is None or buffer.go is None:
             return
-        if buffer_after(above[0], read.buffer) and not seq_after(buffer.go, above[1]):
+        if self._known.order.after(above[0], read.buffer) and not seq_after(buffer.go, above[1]):
             expected = f"buffer {read.buffer} in front of buffer {above[0]}"
             raise OutsideError("ORDER-01", expected, f"packet {read.packet} of it for the first time after that")
 
@@ -301,7 +307,7 @@ class SenderEnd:
             return  # it may have been sent
         for number in sorted(self._asked):
             other = self._buffers[number]
-            if not buffer_after(read.buffer, number):
+            if not self._known.order.after(read.buffer, number):
                 continue
             for request in other.requests:
                 if seq_after(request.seq, read.high_seq):
@@ -338,7 +344,7 @@ class SenderEnd:
             buffer.last_packet = packet
         if buffer.last_flag:
             self._last_buffer = read.buffer
-        if self._above is None or not buffer_after(self._above[0], read.buffer):
+        if self._above is None or not self._known.order.after(self._above[0], read.buffer):
             newer = self._above is None or self._above[0] != read.buffer
             if newer:
                 self._above = read.buffer, read.high_seq

@@ -11,6 +11,14 @@
 /* A forged buffer number must not cost memory for all the numbers below it. */
 #define LARGEST_GAP 1024U
 
+int64_t nb_buffer_order(const struct nb_buffers *buffers, uint32_t number)
+{
+    const int64_t numbers = INT64_C(1) << 32;
+    const bool wrapped = buffers->known && number < buffers->base && buffers->base - number > numbers / 2;
+
+    return number + (wrapped ? numbers : 0);
+}
+
 /* Numbers are counted up, so nearly every buffer has its place after the one before. */
 static bool is_near(const struct nb_buffers *buffers, uint32_t number)
 {
@@ -109,7 +117,8 @@ static void link_in(struct nb_buffers *buffers, struct nb_buffer *buffer)
 {
     struct nb_buffer *below = buffers->highest;
 
-    for (int i = 0; i < STEPS_TO_PLACE && below != NULL && (int32_t)(below->life->number - buffer->life->number) > 0;
+    for (int i = 0;
+         i < STEPS_TO_PLACE && below != NULL && nb_buffer_is_after(buffers, below->life->number, buffer->life->number);
          i++) {
         below = below->lower;
     }
@@ -202,7 +211,7 @@ struct nb_buffer *nb_buffer_get(struct nb_buffers *buffers, uint32_t number)
 
 bool nb_buffer_is_done(const struct nb_buffers *buffers, uint32_t number)
 {
-    return buffers->base_known && (int32_t)(number - buffers->done_below) < 0;
+    return buffers->base_known && nb_buffer_order(buffers, number) < buffers->done_below;
 }
 
 int64_t nb_buffer_unasked_ok(const struct nb_buffers *buffers, uint32_t number, uint16_t packet)
@@ -292,10 +301,11 @@ static struct nb_buffer *next_to_forget(struct nb_buffers *buffers)
 {
     struct nb_buffer *lowest = buffers->lowest;
 
-    if (lowest != NULL && lowest->follows_known && lowest->follows + 1 == buffers->done_below) {
+    if (lowest != NULL && lowest->follows_known &&
+        nb_buffer_order(buffers, lowest->follows) + 1 == buffers->done_below) {
         return lowest;
     }
-    return nb_buffer_find(buffers, buffers->done_below);
+    return nb_buffer_find(buffers, (uint32_t)buffers->done_below);
 }
 
 /* A buffer that is done before a lower one stays as an empty shell until that is done too. */
@@ -309,10 +319,10 @@ void nb_buffer_retire(struct nb_buffers *buffers, struct nb_buffer *buffer)
     buffer->retired = true;
     if (!buffers->base_known) {
         buffers->base_known = true;
-        buffers->done_below = buffers->lowest->life->number;
+        buffers->done_below = nb_buffer_order(buffers, buffers->lowest->life->number);
     }
     while ((buffer = next_to_forget(buffers)) != NULL && buffer->retired) {
-        buffers->done_below = buffer->life->number + 1;
+        buffers->done_below = nb_buffer_order(buffers, buffer->life->number) + 1;
         forget(buffers, buffer);
     }
 }

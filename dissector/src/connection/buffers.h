@@ -172,8 +172,19 @@ struct nb_buffers {
         int64_t ok_seq; /* 0: none is remembered here */
     } * gone; /* [NB_BUFFERS_GONE] the newest that were forgotten and that no RESEND ever requested, by number; NULL */
     bool base_known;
-    uint32_t done_below; /* all lower numbers are complete and forgotten */
+    int64_t done_below; /* nb_buffer_order: all lower ones are complete and forgotten */
 };
+
+/* The place of a number among those of the connection. RFC 998 8: numbers of 32 bits are unique and increase, by
+ * whatever step. Those of a transfer do not wrap unless it began in their upper half: only then those far below its
+ * first number come after the others. */
+int64_t nb_buffer_order(const struct nb_buffers *buffers, uint32_t number);
+
+/* `number` comes after `other`. */
+static inline bool nb_buffer_is_after(const struct nb_buffers *buffers, uint32_t number, uint32_t other)
+{
+    return nb_buffer_order(buffers, number) > nb_buffer_order(buffers, other);
+}
 
 /* NULL: it is not known; with `make`, there is no memory for it. */
 struct nb_buffer_life *nb_buffer_life(struct nb_buffers *buffers, uint32_t number, bool make);

@@ -89,8 +89,8 @@ static void first_go(struct nb_event *event, uint32_t number, int64_t seq)
     struct nb_buffers *buffers = &event->stream->buffers;
     struct nb_buffer_life *buffer = nb_buffer_life(buffers, number, true);
 
-    if (!buffers->first_go_known || (int32_t)(number - buffers->first_go) < 0) {
-        buffers->first_go = number; /* numbers may wrap */
+    if (!buffers->first_go_known || nb_buffer_is_after(buffers, buffers->first_go, number)) {
+        buffers->first_go = number;
     }
     buffers->first_go_known = true;
     if (buffer != NULL && buffer->go == 0) {

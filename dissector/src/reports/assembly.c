@@ -22,7 +22,7 @@ struct buffer {
 struct transfer {
     wmem_tree_t *buffers; /* by number; those not handed out yet */
     bool started;
-    uint32_t next;
+    int64_t next;  /* nb_buffer_order */
     bool from_one; /* packets are numbered from 1 */
     bool gap;      /* the capture lacks the buffer before `next` */
 };
@@ -80,7 +80,8 @@ static void take_data(struct nb_assembler *assembler, struct transfer *transfer,
     const int from = packet->layout->data;
     const uint32_t bytes = (uint32_t)(packet->end - from);
 
-    if (transfer->started && (int32_t)(packet->buffer - transfer->next) < 0) {
+    const struct nb_buffers *buffers = &nb_stream_of_record(record)->buffers;
+    if (transfer->started && nb_buffer_order(buffers, packet->buffer) < transfer->next) {
         return; /* handed out already */
     }
     struct buffer *buffer = buffer_of(assembler, transfer, packet->buffer);
@@ -138,13 +139,12 @@ static struct nb_whole *hand_out(struct nb_assembler *assembler, const struct nb
     wmem_tree_foreach(buffer->pieces, free_piece, assembler->pool);
     wmem_tree_remove32(transfer->buffers, buffer->number);
     wmem_free(assembler->pool, buffer);
-    transfer->next = whole->buffer + 1;
+    transfer->next = nb_buffer_order(buffers, whole->buffer) + 1;
     return whole;
 }
 
-/* Numbers may wrap: the lowest is the first one from `from` on. */
 struct search {
-    uint32_t from;
+    const struct nb_buffers *buffers; /* of the model */
     struct buffer *found;
 };
 
@@ -154,15 +154,15 @@ static nb_walk_result find_lowest(const void *key _U_, void *value, void *user)
     struct search *search = (struct search *)user;
 
     if (buffer != NULL &&
-        (search->found == NULL || buffer->number - search->from < search->found->number - search->from)) {
+        (search->found == NULL || nb_buffer_is_after(search->buffers, search->found->number, buffer->number))) {
         search->found = buffer;
     }
     return FALSE;
 }
 
-static struct buffer *lowest(const struct transfer *transfer, uint32_t from)
+static struct buffer *lowest(const struct transfer *transfer, const struct nb_buffers *buffers)
 {
-    struct search search = {.from = from};
+    struct search search = {.buffers = buffers};
 
     wmem_tree_foreach(transfer->buffers, find_lowest, &search);
     return search.found;
@@ -171,15 +171,15 @@ static struct buffer *lowest(const struct transfer *transfer, uint32_t from)
 /* The first buffer is the one that the first GO named; without a GO, the lowest that data came for. */
 static bool find_start(struct transfer *transfer, const struct nb_buffers *buffers)
 {
-    const uint32_t half = UINT32_C(1) << 31; /* what is nearer from above is lower */
-    const struct buffer *any = lowest(transfer, 0);
+    const struct buffer *first = lowest(transfer, buffers);
 
-    if (any == NULL) {
+    if (first == NULL) {
         return false;
     }
-    const uint32_t middle = buffers->first_go_known ? buffers->first_go : any->number;
-    const uint32_t first = lowest(transfer, middle - half)->number;
-    transfer->next = buffers->first_go_known && (int32_t)(first - middle) > 0 ? middle : first;
+    transfer->next = nb_buffer_order(buffers, first->number);
+    if (buffers->first_go_known) {
+        transfer->next = MIN(transfer->next, nb_buffer_order(buffers, buffers->first_go));
+    }
     transfer->started = true;
     return true;
 }
@@ -206,16 +206,16 @@ static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transf
     struct nb_whole *first = NULL, **last = &first;
 
     while (transfer->started || find_start(transfer, buffers)) {
-        struct buffer *buffer = (struct buffer *)wmem_tree_lookup32(transfer->buffers, transfer->next);
-        const bool missed = over || is_ok(buffers, transfer->next, record->frame);
+        struct buffer *buffer = (struct buffer *)wmem_tree_lookup32(transfer->buffers, (uint32_t)transfer->next);
+        const bool missed = over || is_ok(buffers, (uint32_t)transfer->next, record->frame);
         const bool skipped = buffer == NULL && missed;
 
         if (skipped) { /* the capture holds nothing of it */
-            buffer = lowest(transfer, transfer->next);
+            buffer = lowest(transfer, buffers);
             if (buffer == NULL) {
                 break;
             }
-            transfer->next = buffer->number;
+            transfer->next = nb_buffer_order(buffers, buffer->number);
             transfer->gap = true;
             continue;
         }

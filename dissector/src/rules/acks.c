@@ -111,7 +111,7 @@ static bool is_surplus(const struct nb_stream *stream, int64_t seq)
     const struct nb_message_life *message = nb_message_find_any(&stream->messages, seq);
 
     return message != NULL && message->type == NB_GO && stream->last.known &&
-           (int32_t)(message->buffer - stream->last.buffer) > 0;
+           nb_buffer_is_after(&stream->buffers, message->buffer, stream->last.buffer);
 }
 
 /* CTRL-12: every CONTROL with a message that was acknowledged holds those after it, too, so they arrived with it. Long

@@ -47,7 +47,7 @@ static const struct nb_buffer *find_open_buffer(const struct nb_stream *stream)
     const struct nb_buffer *buffer = stream->buffers.lowest;
 
     for (int i = 0; i < BUFFERS_AT_MOST && buffer != NULL; i++, buffer = buffer->higher) {
-        const bool in_range = (int32_t)(buffer->life->number - stream->last.buffer) <= 0;
+        const bool in_range = !nb_buffer_is_after(&stream->buffers, buffer->life->number, stream->last.buffer);
 
         /* Data without a GO make no buffer of the receiver (DATA-01). */
         if (!buffer->retired && buffer->go_seq != 0 && buffer->ok_seq == 0 && in_range) {

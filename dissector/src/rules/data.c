@@ -202,7 +202,8 @@ static void judge_last_flag(const struct view *view)
     struct nb_stream *stream = view->event->stream;
     struct nb_buffer *buffer = view->buffer;
     struct nb_charge charge = {.rule = NB_RULE_DATA_LAST_FLAG, .offender = event->end};
-    const int32_t behind = stream->last.known ? (int32_t)(buffer->life->number - stream->last.buffer) : 0;
+    const bool beyond =
+        stream->last.known && nb_buffer_is_after(&stream->buffers, buffer->life->number, stream->last.buffer);
 
     if (buffer->distinct > 0 && view->last != buffer->last_flagged) {
         stream->last.contested |= view->last || (stream->last.known && stream->last.buffer == buffer->life->number);
@@ -215,10 +216,10 @@ static void judge_last_flag(const struct view *view)
             nb_blame(event, &charge, "packet %u of buffer %u has another L flag when retransmitted",
                      event->packet->packet, buffer->life->number);
         }
-    } else if (behind > 0) {
+    } else if (beyond) {
         judge_behind_last(view);
     } else if (view->last && stream->buffers.highest != NULL && stream->highest_data_known &&
-               (int32_t)(stream->highest_data - buffer->life->number) > 0) {
+               nb_buffer_is_after(&stream->buffers, stream->highest_data, buffer->life->number)) {
         if (buffer->distinct == 0) { /* and not for each of its packets */
             nb_blame(event, &charge, "buffer %u is flagged as the last, buffer %u was sent before",
                      buffer->life->number, stream->highest_data);
@@ -325,7 +326,7 @@ static void pass_lower(const struct view *view)
 
     for (int i = 0; i < BUFFERS_AT_MOST && lower != NULL && lower != view->buffer; i++, lower = lower->higher) {
         if (lower->retired || lower->ok_seq != 0 || lower->go_seq == 0 || lower->go_seq > view->ack ||
-            (int32_t)(view->buffer->life->number - lower->life->number) <= 0) {
+            !nb_buffer_is_after(&event->stream->buffers, view->buffer->life->number, lower->life->number)) {
             continue;
         }
         if (lower->passed_frame == 0 ||
@@ -625,7 +626,7 @@ void nb_data_packet(const struct nb_event *event)
         view.part->record = event->moment;
     }
     nb_buffer_judge_size(event, view.buffer, false);
-    if (!stream->highest_data_known || (int32_t)(packet->buffer - stream->highest_data) > 0) {
+    if (!stream->highest_data_known || nb_buffer_is_after(&stream->buffers, packet->buffer, stream->highest_data)) {
         stream->highest_data_known = true;
         stream->highest_data = packet->buffer;
         stream->highest_data_when = event->now;

@@ -155,8 +155,9 @@ static void take_data(const struct nb_event *event, struct numbers *state)
     const struct nb_packet *packet = event->packet;
     const struct nb_stream *stream = event->stream;
     struct granted *granted = granted_of(state, packet->buffer);
-    const int32_t buffers = (int32_t)(packet->buffer - state->buffer);
-    const bool again = state->data_known && (buffers < 0 || (buffers == 0 && packet->packet <= state->packet));
+    const bool same = packet->buffer == state->buffer && packet->packet <= state->packet;
+    const bool again =
+        state->data_known && (same || nb_buffer_is_after(&stream->buffers, state->buffer, packet->buffer));
 
     if (event->stream->open_seen &&
         (event->end == stream->active) == nb_active_sends(NB_ETFTP, nb_terms_by(stream, stream->active)->flags)) {

@@ -62,6 +62,33 @@ static void take_offer(const struct nb_event *event, const struct nb_message_lif
     nb_rate_offer(event, (struct nb_pace){life->burst_size, life->burst_interval});
 }
 
+/* A GO for the same buffer was captured, as another message. */
+static bool has_another_go(const struct nb_event *event, const struct nb_message *message, int64_t seq,
+                           const struct nb_buffer *buffer)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_buffer_life *life = nb_buffer_life_find(&stream->buffers, message->buffer);
+    const uint32_t own = (uint32_t)(seq - stream->messages.base) + 1;
+
+    return life != NULL && ((life->go_message != 0 && life->go_message != own) ||
+                            (buffer != NULL && buffer->go_seq != 0 && buffer->go_seq != seq));
+}
+
+/* An OK of the buffer was captured in an earlier packet. */
+static bool is_oked_before(const struct nb_event *event, const struct nb_message *message)
+{
+    const struct nb_buffer_life *life = nb_buffer_life_find(&event->stream->buffers, message->buffer);
+
+    return life != NULL && life->ok != 0 && life->ok != event->moment;
+}
+
+/* From the buffer of a GO to that of the next one. RFC 998 does not state what follows the highest number, so a lower
+ * one less than half of all numbers on is an increase too. */
+static int64_t step_between(uint32_t before, uint32_t number)
+{
+    return number > before ? (int64_t)number - before : (int32_t)(number - before);
+}
+
 /* DATA-06, CTRL-13 */
 static void judge_go(const struct nb_event *event, const struct nb_message *message, int64_t seq,
                      struct nb_buffer *buffer)
@@ -69,16 +96,20 @@ static void judge_go(const struct nb_event *event, const struct nb_message *mess
     struct messages *messages = messages_of(event->stream);
     struct nb_charge charge = {.rule = NB_RULE_CTRL_GO_ONCE, .offender = event->end};
 
-    if (buffer == NULL || (buffer->go_seq != 0 && buffer->go_seq != seq)) {
-        charge.request_frame = buffer == NULL ? 0 : nb_frame_of(buffer->life->go);
+    if (has_another_go(event, message, seq, buffer)) {
+        charge.request_frame = nb_frame_of(nb_buffer_life_find(&event->stream->buffers, message->buffer)->go);
         nb_blame(event, &charge, "another GO for buffer %u, as message %u", message->buffer, (uint16_t)seq);
+        return;
+    }
+    if (buffer == NULL && is_oked_before(event, message)) {
+        nb_blame(event, &charge, "GO for buffer %u, as message %u, after its OK", message->buffer, (uint16_t)seq);
         return;
     }
     nb_keep(event, NB_RULE_CTRL_GO_ONCE);
     charge.rule = NB_RULE_DATA_BUFFERS;
     if (messages->go_seq > 0 && seq > messages->go_seq) {
         const int64_t between = seq - messages->go_seq - 1;
-        const int64_t step = (int32_t)(message->buffer - messages->go_buffer);
+        const int64_t step = step_between(messages->go_buffer, message->buffer);
         int64_t unknown = 0;
         for (int64_t i = messages->go_seq + 1; i < seq && between < NB_MESSAGE_WINDOW; i++) {
             unknown += nb_message_find(&event->stream->messages, i) == NULL;
@@ -92,7 +123,7 @@ static void judge_go(const struct nb_event *event, const struct nb_message *mess
             nb_remark(event, NB_NOTES_BUFFER_STEP, "GO for buffer %u follows GO for buffer %u", message->buffer,
                       messages->go_buffer);
         }
-        if (step > 1 && between < NB_MESSAGE_WINDOW && unknown == 0) {
+        if (step > 1 && between < NB_MESSAGE_WINDOW && unknown == 0 && buffer != NULL) {
             buffer->follows = messages->go_buffer;
             buffer->follows_known = true;
         }
@@ -117,7 +148,7 @@ static void judge_beyond(const struct nb_event *event, const struct nb_message *
     const char *name = is_go ? "GO" : "RESEND";
     const struct nb_message_life *last_ok = nb_message_find(&stream->messages, stream->last.ok_seq);
 
-    if (!stream->last.known || (int32_t)(message->buffer - stream->last.buffer) <= 0) {
+    if (!stream->last.known || !nb_buffer_is_after(&stream->buffers, message->buffer, stream->last.buffer)) {
         return;
     }
     if (stream->last.ok_seq != 0 && seq > stream->last.ok_seq && !stream->last.contested &&
@@ -167,7 +198,7 @@ static bool is_behind_another(const struct nb_stream *stream, uint32_t number)
 {
     const struct nb_buffer *lowest = stream->buffers.lowest;
 
-    return lowest != NULL && (int32_t)(number - lowest->life->number) > 0;
+    return lowest != NULL && nb_buffer_is_after(&stream->buffers, number, lowest->life->number);
 }
 
 static void take_go(const struct nb_event *event, const struct nb_message *message, int64_t seq)
@@ -178,7 +209,7 @@ static void take_go(const struct nb_event *event, const struct nb_message *messa
 
     if (!stream->buffers.base_known && seq == 1 && !is_behind_another(stream, message->buffer)) {
         stream->buffers.base_known = true;
-        stream->buffers.done_below = message->buffer;
+        stream->buffers.done_below = nb_buffer_order(&stream->buffers, message->buffer);
     }
     judge_go(event, message, seq, buffer);
     judge_beyond(event, message, seq);
@@ -303,6 +334,10 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
 
     judge_offer(event, message, life);
     take_offer(event, life);
+    if (done && !is_oked_before(event, message)) { /* a number that the receiver has left out */
+        judge_complete(event, NULL, message->buffer, seq);
+        return;
+    }
     if (done || (buffer != NULL && buffer->ok_seq != 0 && buffer->ok_seq != seq)) {
         const struct nb_charge twice = {.rule = NB_RULE_CTRL_OK,
                                         .offender = event->end,
@@ -391,8 +426,9 @@ static void judge_patience(const struct nb_event *event, const struct nb_message
                                .excuse = "its data timer may have expired just now"};
 
     const struct nb_stream *stream = event->stream;
-    if (fastest >= 0 && stream->highest_data_known && (int32_t)(stream->highest_data - message->buffer) > 0 &&
-        buffer->ask_seq == 0 && buffer->last < 0) {
+    if (fastest >= 0 && stream->highest_data_known &&
+        nb_buffer_is_after(&stream->buffers, stream->highest_data, message->buffer) && buffer->ask_seq == 0 &&
+        buffer->last < 0) {
         charge.rule = NB_RULE_TIMER_PATIENCE;
         if (event->now - stream->highest_data_when <= limit) {
             nb_blame(event, &charge, "RESEND for buffer %u at once when buffer %u began", message->buffer,
@@ -473,6 +509,13 @@ static void take_resend(const struct nb_event *event, const struct nb_message *m
     struct nb_buffer *buffer = done ? NULL : nb_buffer_find(&stream->buffers, message->buffer);
 
     judge_beyond(event, message, seq);
+    if (done && !is_oked_before(event, message)) { /* a number that the receiver has left out */
+        const struct nb_buffer_life *life = nb_buffer_life_find(&stream->buffers, message->buffer);
+        if (life == NULL || life->go == 0) {
+            judge_missing_go(event, message, seq);
+        }
+        return;
+    }
     if (done || (buffer != NULL && buffer->ok_seq != 0 && seq > buffer->ok_seq)) {
         const struct nb_charge charge = {.rule = NB_RULE_TIMER_COMPLETE,
                                          .offender = event->end,

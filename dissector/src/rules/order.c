@@ -288,7 +288,8 @@ static void pass_requests(const struct nb_event *event, int64_t ack)
 
     for (unsigned i = 0; i < state->count; i++) {
         struct request *request = state->open[i];
-        if (request->seq > ack || (int32_t)(event->packet->buffer - request->buffer) <= 0) {
+        if (request->seq > ack ||
+            !nb_buffer_is_after(&event->stream->buffers, event->packet->buffer, request->buffer)) {
             continue;
         }
         if (!request->passed ||

@@ -31,7 +31,8 @@ static const struct nb_buffer *find_waiting(const struct nb_stream *stream)
 
     for (int i = 0; i < BUFFERS_AT_MOST && buffer != NULL; i++, buffer = buffer->higher) {
         if (!buffer->retired && buffer->ok_seq == 0 && buffer->go_seq > 0) {
-            const bool beyond = stream->last.known && (int32_t)(buffer->life->number - stream->last.buffer) > 0;
+            const bool beyond =
+                stream->last.known && nb_buffer_is_after(&stream->buffers, buffer->life->number, stream->last.buffer);
             return beyond || buffer->go_seq > stream->acked ? NULL : buffer;
         }
     }

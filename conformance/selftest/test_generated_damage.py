@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Generated scripts that fail because the implementation acts upon damaged packets name the requirement about these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from netblt_conformance.commands import cli
+from netblt_conformance.generated import script
+from netblt_conformance.generated.damage import has_bad_header, is_damaged
+from netblt_conformance.packets.packets import Forge, Packet, Type, data_checksum, spoil
+from selftest.faulty import faulty_library
+
+
+def requirements_of(folder: Path, mutant: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, ...]]:
+    """Those of every script that is kept."""
+    library = faulty_library(folder, mutant)
+    words = ("--count", "60", "--no-dissector", "--output", str(folder / "found"), "-j", "1")
+    assert cli.main(["generate", "--iut-library", str(library), *words]) == 1
+    output = capsys.readouterr().out
+    kept = [script.load(path) for path in sorted((folder / "found").glob("script.*.toml"))]
+    assert kept, output
+    assert output.count("a damaged packet had an effect") == sum("CKSUM" in str(one.requirements) for one in kept)
+    return [one.requirements for one in kept]
+
+
+@pytest.mark.parametrize(
+    ("mutant", "requirement"),
+    [("checksum-not-verified", "CKSUM-06"), ("data-checksum-not-verified", "CKSUM-07")],
+)
+def test_the_requirement_about_damaged_packets_comes_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mutant: str, requirement: str
+) -> None:
+    assert {found[0] for found in requirements_of(tmp_path, mutant, capsys)} == {requirement}
+
+
+def test_a_fault_that_damage_does_not_cause_is_not_ascribed_to_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "CKSUM" not in str(requirements_of(tmp_path, "pace-ignored", capsys))
+
+
+def test_a_packet_is_damaged_where_a_checksum_is_wrong() -> None:
+    forge, content = Forge(2, 1, 2), b"12345678"
+    fields = Packet(b"", type=Type.DATA, data=content, data_checksum=data_checksum(content))
+    sound, keepalive = forge.data(fields), forge.packet(Type.KEEPALIVE)
+    bad_data = sound[:-1] + b"9"
+    packets = sound, keepalive, bad_data, spoil(sound), spoil(keepalive), sound[:30], b"\0"
+    assert [has_bad_header(one) for one in packets[:5]] == [False, False, False, True, True]
+    assert [is_damaged(one) for one in packets[:5]] == [False, False, True, True, True]
+    assert all(has_bad_header(one) for one in packets[5:])
