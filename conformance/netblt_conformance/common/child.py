@@ -126,7 +126,8 @@ class Child(ABC):
         try:
             die_with_parent()
             faulthandler.disable()  # the parent may have enabled it, but a crash here is the implementation's
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in (signal.SIGINT, signal.SIGTERM):  # what the parent does with them is not for the child
+                signal.signal(number, signal.SIG_DFL)
             os.dup2(self._errors.fileno(), 2)
             os.dup2(self._output.fileno() if self._output else os.open(os.devnull, os.O_WRONLY), 1)
             self.work(emit)
