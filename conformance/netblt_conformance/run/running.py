@@ -90,7 +90,8 @@ class Listener:
 
     @property
     def command(self) -> list[str]:
-        return target.command(self.plan.factory, self.plan.seed, self.options.delay_ms, self.plan.dialect)
+        words = target.command(self.plan.factory, self.plan.seed, self.options.delay_ms, self.plan.dialect)
+        return words + [word for file in self.options.script for word in (causes.SCRIPT, target.shown(file))]
 
     @functools.cached_property
     def testing(self) -> dict[str, str]:
