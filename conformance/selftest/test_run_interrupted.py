@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -127,6 +128,16 @@ def test_a_signal_during_the_second_look_leaves_the_first_one_with_its_captures(
     assert (tmp_path / left.capture).read_bytes() == b"of the first look"
 
 
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Those of the tests come back."""
+    before = {number: signal.getsignal(number) for number in ENDING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize("number", ENDING)
 def test_an_interruption_waits_while_it_is_held(number: signal.Signals) -> None:
     done: list[str] = []
@@ -140,10 +151,12 @@ def test_an_interruption_waits_while_it_is_held(number: signal.Signals) -> None:
         with pytest.raises(KeyboardInterrupt):
             work()
         os.kill(os.getpid(), number)  # a second one does nothing
+    os.kill(os.getpid(), number)  # nor one after the run
     assert done == ["the rest"]
     assert interruption.came
 
 
+@pytest.mark.usefixtures("handlers")
 def test_an_interruption_that_c_code_dropped_is_raised_by_the_next_progress() -> None:
     with Interruption() as interruption:
         interruption.check()

@@ -14,7 +14,8 @@ ENDING = (signal.SIGINT, signal.SIGTERM)
 
 class Interruption:
     """A context manager. Inside it the first of these signals raises KeyboardInterrupt, or is only noted while that is
-    held. Further ones do nothing: who presses Ctrl-C again in a hurry must not cut the files in half."""
+    held. Further ones do nothing, also when the run is over: who presses Ctrl-C again in a hurry must not cut the files
+    in half, nor change the exit status."""
 
     def __init__(self) -> None:
         self.came = False
@@ -29,7 +30,7 @@ class Interruption:
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if self.came else handler)
 
     def _take(self, number: int, _frame: Any) -> None:
         if os.getpid() != self._process:  # a forked child that has not yet set handlers of its own
