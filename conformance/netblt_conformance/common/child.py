@@ -15,7 +15,7 @@ import select
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -120,7 +120,7 @@ class Child(ABC):
         """In the child: does the work and emits events, which get the time as `at_s`. An exception becomes the event
         `trace`."""
 
-    def _be_the_child(self, writer: int, mask: set[signal.Signals]) -> None:
+    def _be_the_child(self, writer: int, mask: Iterable[int]) -> None:
         """Never returns. No buffer of the parent may be flushed twice, hence _exit."""
 
         def emit(event: Event) -> None:
