@@ -30,6 +30,7 @@ from netblt_conformance.learned.timing import Came, Timing
 from netblt_conformance.learned.workers import Place, Work, run
 from netblt_conformance.mutants.mutants import Edit, Variant
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
+from selftest.faulty import faulty_library
 
 WORKS = Profile(works=True)
 ALL_PARTS = [part for role in ALL_ROLES for part in parts(role)]
@@ -90,6 +91,31 @@ def test_a_machine_with_too_many_states_is_written_and_not_compared(
     assert "0 differences: " in output
     cut = {path.stem: load(path).is_cut for path in tmp_path.glob("*.json")}
     assert cut == {"active-sender.loss": True, "active-sender.numbers": False}
+
+
+def test_the_small_alphabet_is_compared_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Stimulus: a sender that does not set the last-buffer flag where it should, and the reference itself. Outcome: a
+    difference of the one; none of the other; and "not compared" where there is no other machine."""
+    library = faulty_library(tmp_path, "last-flag-on-ldata-only")
+    words = ["learn", "--small", "--role", "active-sender", "--output", str(tmp_path), "-j", "1", "--no-dissector"]
+    assert cli.main([*words, "--iut-library", str(library)]) == 1
+    assert "forbidden DATA-09" in capsys.readouterr().out
+    assert cli.main(words) == 0
+    assert "0 differences: " in capsys.readouterr().out
+    assert cli.main([*words, "--against", str(tmp_path)]) == 0
+    assert "0 differences: " in capsys.readouterr().out
+    assert cli.main([*words, "--against", "none"]) == 0
+    assert "not compared" in capsys.readouterr().out
+
+
+def test_options_that_the_small_alphabet_leaves_no_sense_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["learn", "--small", "--role", "active-sender", "--output", str(tmp_path), "-j", "1"]
+    assert cli.main([*words, "--theme", "loss"]) == 2
+    assert "leave out --theme" in capsys.readouterr().err
+    assert cli.main([*words, "--against", str(paths.learned())]) == 2
+    assert "other inputs" in capsys.readouterr().err
 
 
 def test_without_aalpy_the_error_names_the_extra_to_install(

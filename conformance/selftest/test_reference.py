@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from netblt_conformance.common import paths
+from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.judges.tshark import plugin_folder
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS
@@ -23,7 +23,6 @@ from netblt_conformance.reference import third
 from netblt_conformance.reference.beside import Beside, explain, first_outside
 from netblt_conformance.reference.third import disagreements
 from netblt_conformance.report.page.details import of_results
-from netblt_conformance.run import running
 from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PcapngWriter, run_pair
 
 if TYPE_CHECKING:
@@ -363,19 +362,28 @@ def test_check_explain_of_a_conforming_capture_is_0_and_of_no_capture_2(tmp_path
     assert command("check", "--explain", str(tmp_path / "no.pcapng")).status == 2
 
 
-def _nothing(_capture: Path) -> None:
-    return None
+def _report(folder: Path, count: int) -> list[Result]:
+    """So many rows, each with a capture of its own: every third one leaves what is permitted."""
+    found = []
+    for number in range(count):
+        steps = OUTSIDE["changed"][0] if number % 3 == 0 else INSIDE["restricted"]
+        written(folder, steps).rename(folder / f"{number}.pcapng")
+        found.append(Result(f"case {number}", ["OPEN-01"], "active-sender", Verdict.PASS, capture=f"{number}.pcapng"))
+    return found
 
 
-def test_the_processes_of_the_third_judge_print_nothing_when_they_end(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """A run turns SIGTERM, with which the pool ends them, into KeyboardInterrupt."""
-    monkeypatch.setattr(third, "_first", _nothing)
-    captures = [Path("none.pcapng")] * (third._ALONE_MOST + 1)
-    before = signal.signal(signal.SIGTERM, running._interrupt)
-    try:
-        assert list(third._outside(captures)) == [None] * len(captures)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert capfd.readouterr().err == ""
+def test_several_processes_judge_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = _report(tmp_path, 9)
+    alone = third.disagreements(results, tmp_path, lambda _done, _of: None)
+    assert [row.case for row in alone] == ["case 0", "case 3", "case 6"]
+    monkeypatch.setattr(third, "_FOR_A_PROCESS", 2)
+    done: list[int] = []
+    assert third.disagreements(results, tmp_path, lambda count, _of: done.append(count)) == alone
+    assert (done[0], done[-1]) == (0, 9)
+
+
+def test_a_judge_that_breaks_is_an_error_that_names_the_reason(tmp_path: Path) -> None:
+    results = _report(tmp_path, 1)
+    (tmp_path / "0.pcapng").write_bytes(b"no capture")
+    with pytest.raises(JudgeError, match="pcapng"):
+        third.disagreements(results, tmp_path, lambda _done, _of: None)

@@ -27,9 +27,10 @@ def changed(keyed: Keyed, **fields: Any) -> Keyed:
 def settle(first: list[Keyed], *attempts: list[Keyed], folder: Path = Path()) -> list[Result]:
     """The verdicts when each further attempt gives what `attempts` states."""
     left = list(attempts)
-    results = confirm.look_again(
-        first, confirm.doubtful(first), folder, lambda _keys, _jobs: left.pop(0) if left else []
-    )
+    keys = confirm.doubtful(first)
+    first = confirm.set_aside(first, keys, folder)
+    settled = confirm.look_again(first, keys, lambda _keys, _jobs: left.pop(0) if left else [])
+    results = confirm.judged(first, settled, folder)
     assert not left, "an attempt was not made"
     return [result for _, result in results]
 
@@ -173,7 +174,7 @@ def test_the_first_repetition_is_not_alone_and_the_later_ones_are() -> None:
         jobs.append(at_a_time)
         return [late(len(jobs))]
 
-    confirm.look_again([late(0)], {"a"}, Path(), again)
+    confirm.look_again([late(0)], {"a"}, again)
     assert jobs == [confirm.FIRST_JOBS, 1, 1, 1, 1]
 
 

@@ -116,6 +116,7 @@ class Case:
         self.limits = limits
         self.variant = variant
         self.judged = judged
+        self.is_script = False  # one that generate wrote
         self.role = role
         self.arm = arm
         self.stimulus = arm == "stimulus"
@@ -263,8 +264,8 @@ class Case:
 
     @property
     def grade(self) -> Verdict:
-        """What breaking the first requirement means: must = FAIL, should = WARN."""
-        strength = self.judged[0].grade if self.judged else "must"
+        """What breaking the first requirement means: must = FAIL, should = WARN. A script has to end well."""
+        strength = self.judged[0].grade if self.judged and not self.is_script else "must"
         return {"must": Verdict.FAIL, "should": Verdict.WARN, "may": Verdict.WARN}[strength]
 
     def must(

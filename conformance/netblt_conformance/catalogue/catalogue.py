@@ -8,7 +8,7 @@ Wireshark plugin can find of it is written there, and nowhere else (`dissector_r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -185,7 +185,7 @@ def ambiguities() -> dict[str, Ambiguity]:
     return load_ambiguities(paths.catalogue())
 
 
-def check_cases(cases: dict[str, tuple[str, ...]], known: dict[str, Requirement]) -> list[str]:
+def check_cases(cases: Mapping[str, Sequence[str]], known: dict[str, Requirement]) -> list[str]:
     """What is wrong between cases (name -> IDs) and catalogue: unknown IDs, cases without any."""
     mistakes = []
     for case, identifiers in sorted(cases.items()):

@@ -15,7 +15,7 @@ import select
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -28,6 +28,7 @@ LOOK_S = 0.5  # between two looks whether a child hangs
 HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
 FAILED = 3  # exit status of a child whose own code raised an exception
 _PR_SET_PDEATHSIG = 1
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 _SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer: ")
 _UNDEFINED = "runtime error: "
 # A line of a sanitizer is short; of a longer one only so much is looked at.
@@ -104,19 +105,22 @@ class Child(ABC):
         self._since_s: float | None = None  # when the piece of work began; None: it waits for work
         self._worked_s = 0.0  # processor time before it
         reader, writer = os.pipe()
+        # What a handler raises inside fork is lost, and one of the parent must not run in the child.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         self.pid = os.fork()
         if self.pid == 0:
             os.close(reader)
-            self._be_the_child(writer)
+            self._be_the_child(writer, mask)
         os.close(writer)
         self.descriptor = reader
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     @abstractmethod
     def work(self, emit: Emit) -> None:
         """In the child: does the work and emits events, which get the time as `at_s`. An exception becomes the event
         `trace`."""
 
-    def _be_the_child(self, writer: int) -> None:
+    def _be_the_child(self, writer: int, mask: Iterable[int]) -> None:
         """Never returns. No buffer of the parent may be flushed twice, hence _exit."""
 
         def emit(event: Event) -> None:
@@ -126,7 +130,9 @@ class Child(ABC):
         try:
             die_with_parent()
             faulthandler.disable()  # the parent may have enabled it, but a crash here is the implementation's
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            for number in _ENDING:  # what the parent does with them is not for the child
+                signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             os.dup2(self._errors.fileno(), 2)
             os.dup2(self._output.fileno() if self._output else os.open(os.devnull, os.O_WRONLY), 1)
             self.work(emit)

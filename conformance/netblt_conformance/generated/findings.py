@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+import contextlib
+from collections.abc import Collection, Hashable, Iterator
 
 from netblt_conformance.cases.case import Case
 from netblt_conformance.catalogue import catalogue
@@ -11,7 +12,7 @@ from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated.script import Script
 from netblt_conformance.oracles.base import Check, Violation
 from netblt_conformance.packets.packets import Type
-from netblt_conformance.peer.base import Peer
+from netblt_conformance.peer.base import Peer, UnmetError
 
 _ALWAYS = ("CKSUM", "WIRE")  # areas that hold for every packet, whatever the tester does
 OF_NO_CONNECTION = (Type.ABORT, Type.REFUSED)  # legal answers to a packet of no connection (AMB-55)
@@ -116,6 +117,16 @@ def accuse(case: Case, verdict: Verdict, requirement: str, seen: str, frame: int
     """Makes this the outcome of the script, unless it has a worse one."""
     if case.judgement.worsen(verdict, seen, frame, expected=expected):
         case.judgement.requirement = requirement
+
+
+@contextlib.contextmanager
+def due(requirement: str) -> Iterator[None]:
+    """What is awaited inside is due by this requirement, where the tester knows none that fits more closely."""
+    try:
+        yield
+    except UnmetError as unmet:
+        unmet.due_by = unmet.due_by or requirement
+        raise
 
 
 def forgive(peer: Peer, kept: Collection[str] = ()) -> None:

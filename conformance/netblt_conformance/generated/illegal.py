@@ -26,7 +26,7 @@ from netblt_conformance.links.base import STRANGER_ADDRESS
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Kind, Message, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen, UnmetError
+from netblt_conformance.peer.base import Seen
 
 PESTER = ILLEGAL_PREFIX + "pester"
 _TWO_FIELDS = 0.3  # share of the moves that change two
@@ -299,10 +299,8 @@ class Illegal:
         def answers() -> list[Seen]:
             return [seen for seen in peer.seen[first:] if seen.packet.type in _ABORTS and not self.is_elsewhere(seen)]
 
-        try:
+        with findings.due("OPEN-09"):
             peer.until(lambda: bool(answers()), peer.tolerances.reaction_max_us, "ABORT for the foreign unique ID")
-        except UnmetError as unmet:
-            raise UnmetError(unmet.expected, unmet.seen, unmet.frame, unmet.cause, "OPEN-09") from None
         self._answered |= {seen.frame for seen in answers()}
 
     # ---- judging ----

@@ -22,7 +22,6 @@ from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
 
 _WAITS_IN_ALL = 3  # death timers
 _WAITS_US = (1_000, 5_000, 20_000, 60_000, 150_000, 400_000, 1_200_000, 3_000_000)
@@ -206,12 +205,9 @@ class Player(ABC):
         self.copies.deliver(self.copies.opening())
         if self.script.role.active or self.has_left():
             return
-        try:
-            came = lambda: len(self.peer.responses) > answers or self.has_left()  # noqa: E731
+        came = lambda: len(self.peer.responses) > answers or self.has_left()  # noqa: E731
+        with findings.due("OPEN-07"):
             self.peer.until(came, self.peer.tolerances.reaction_max_us, "RESPONSE to a repeated OPEN")
-        except UnmetError as unmet:
-            unmet.due_by = "OPEN-07"
-            raise
 
     def _storm(self, *, opening: bool) -> None:
         """Neither KEEPALIVEs nor copies of the RESPONSE are answered (TIMER-12, OPEN-08)."""

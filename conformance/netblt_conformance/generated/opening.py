@@ -146,16 +146,18 @@ def _ends(case: Case, peer: ReceiverPeer | SenderPeer, kind: Type) -> bool:
     _awaits(peer)
     peer.send(peer.forge.reason(kind, "not today"))
     peer.listen(case.tolerances.crossing_us)
-    peer.silence([Type.OPEN], 5 * S, f"no OPEN may follow {kind.text}")
-    peer.expect_failure()
+    with findings.due("OPEN-06" if kind is Type.REFUSED else "ABORT-04"):
+        peer.silence([Type.OPEN], 5 * S, f"no OPEN may follow {kind.text}")
+        peer.expect_failure()
     return False
 
 
 def _none(case: Case, peer: ReceiverPeer | SenderPeer) -> bool:
     """Nothing answers the OPENs (OPEN-03)."""
     _awaits(peer)
-    peer.until(lambda: len(peer.opens) >= 2, case.tolerances.open_retry_max_us, "OPEN to be repeated")
-    peer.expect_failure(case.tolerances.open_give_up_max_us)
+    with findings.due("OPEN-03"):
+        peer.until(lambda: len(peer.opens) >= 2, case.tolerances.open_retry_max_us, "OPEN to be repeated")
+        peer.expect_failure(case.tolerances.open_give_up_max_us)
     peer.silence([Type.OPEN], 2 * S, "the attempt was given up")
     return False
 

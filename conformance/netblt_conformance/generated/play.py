@@ -32,6 +32,17 @@ from netblt_conformance.peer.base import UnmetError
 _PATIENCE_US = 300 * MICROSECONDS_PER_S
 _LOOK_US = 20_000
 _MOVES = (4, 60)  # of a generated script
+# By the move that ended the connection, the requirement by which the implementation answers or reports it.
+_DUE_AFTER = {
+    "quit": "QUIT-01",
+    QUIT_ENDLESS: "QUIT-01",
+    "abort": "ABORT-02",
+    "client-quit": "QUIT-02",
+    "client-quit-crossed": "QUIT-02",
+    "client-quit-unanswered": "QUIT-02",
+    "client-abort": "ABORT-01",
+    "silent": "TIMER-10",
+}
 Next = Callable[[Player], Move | None]
 Fault = tuple[str, Judgement]  # and its requirement
 
@@ -113,7 +124,7 @@ def replay(script: Script, factory: LinkFactory, profile: Profile) -> Played:
 
 def replay_in(case: Case, script: Script) -> None:
     """The same inside a case of a run, with the same ports, unique IDs and data."""
-    case.random = _random_of(script)
+    case.random, case.is_script = _random_of(script), True
     moves = iter(script.moves)
     _body(case, script, lambda _player: next(moves, None), [])
 
@@ -250,7 +261,8 @@ def _end(case: Case, player: Player) -> None:
     player.settle()
     if not player.left and player.concluded(case):
         return
-    _end_legally(case, player)
+    with findings.due(_DUE_AFTER.get(player.left, "")):
+        _end_legally(case, player)
     player.illegal.judge_answers(case)
 
 
@@ -272,7 +284,8 @@ def _end_legally(case: Case, player: Player) -> None:
         player.illegal.pester()
         if player.left == "client-quit-crossed":
             peer.send_quit()
-            peer.expect_type(Type.QUITACK)
+            with findings.due("QUIT-01"):
+                peer.expect_type(Type.QUITACK)
         peer.send(peer.forge.packet(Type.QUITACK))
         peer.expect_failure()
     elif player.left == "client-abort":
@@ -290,13 +303,15 @@ def _end_legally(case: Case, player: Player) -> None:
         assert isinstance(player, ReceivingPlayer)
         with _alive(case, player):
             peer.finish(_PATIENCE_US + peer.pace_us, done=player.done_lost < 0)
-        _close(player, peer)
+        with findings.due("CLOSE-04"):
+            _close(player, peer)
     else:
         assert isinstance(peer, SenderPeer)
         with _alive(case, player):
             peer.finish(within_us=_PATIENCE_US + peer.pace_us)
         try:
-            case.expect_delivered_by(peer)
+            with findings.due("CLOSE-01"):
+                case.expect_delivered_by(peer)
         except UnmetError:
             if not (opening.announces_another(player.script) and peer.link.status().failed):
                 raise  # else its client calls a transfer of another size a failure (AMB-15)
@@ -336,7 +351,8 @@ def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
     if player.done_lost >= 0 and peer.link.tells_outcome:
         limit_us = _dally_max_us(peer, max((message.control_timer_ms for message in last), default=0))
         peer.until(lambda: peer.link.status().closed, limit_us, "the sender to close without DONE")
-    peer.expect_success()
+    with findings.due("CLOSE-02"):
+        peer.expect_success()
 
 
 def _dally_max_us(peer: ReceiverPeer, published_ms: int) -> int:
@@ -362,7 +378,8 @@ def _repeat_quit(player: Player) -> None:
     for _ in range(player.repeats):
         peer.listen(QUIET_US // 2)
         peer.send_quit("")
-        peer.expect_type(Type.QUITACK)
+        with findings.due("QUIT-03"):
+            peer.expect_type(Type.QUITACK)
     if player.repeats:
         peer.listen(TESTER_RETRY_US)
         peer.send_quit("")
@@ -401,7 +418,8 @@ def _await_quit(player: Player) -> None:
             known, deadline_us = came(), peer.now_us + _PATIENCE_US
             peer.link.send(packets.spoil(peer.forge.packet(Type.QUITACK)), peer.address)  # its answer is damaged
     if came() <= player.repeats:
-        peer.expect_type(Type.QUIT)
+        with findings.due("QUIT-06"):
+            peer.expect_type(Type.QUIT)
     _judge_quit(player, inside, stopped_us + QUIET_US)
 
 

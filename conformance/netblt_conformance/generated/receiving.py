@@ -202,7 +202,8 @@ class ReceivingPlayer(Player):
         if self._last_control[0].seq > peer.high_seq + 1 or not peer.monitor.session.life.lasts:
             return  # it comes after a hole, or the sender may have closed
         what = "a repeated CONTROL to be acknowledged"
-        peer.expect(lambda packet: packet.acks and packet.high_seq >= newest, peer.ack_deadline_us, what)
+        with findings.due("CTRL-10"):
+            peer.expect(lambda packet: packet.acks and packet.high_seq >= newest, peer.ack_deadline_us, what)
 
     def behave(self) -> None:
         for number in self._complete():

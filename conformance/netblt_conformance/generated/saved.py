@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from netblt_conformance.cases.case import DELIVERY, Case, case
+from netblt_conformance.cases.case import Case, case
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.errors import LinkUnavailableError, NotSupportedError
 from netblt_conformance.common.toml_file import TomlError
 from netblt_conformance.generated import play, script
 from netblt_conformance.generated.script import Script
+from netblt_conformance.report.causes import case_of_script
 
 FILE = "scripts.py"  # of the suite, whose cases these are
 _given: dict[str, Script] = {}  # by the name of its case
@@ -32,7 +32,7 @@ def give(paths: Iterable[Path]) -> None:
         unknown = [name for name in one.requirements if name not in catalogue.requirements()]
         if unknown:
             raise LinkUnavailableError(f"{path}: requirements: no such requirement: {', '.join(unknown)}")
-        name = re.sub(r"\W+", "_", path.stem)
+        name = case_of_script(path)
         if name in _given:
             raise LinkUnavailableError(f"--script {path}: another script is called {path.stem} too")
         _given[name] = one
@@ -44,9 +44,9 @@ def cases() -> dict[str, Callable[[Case], None]]:
 
 
 def _case(name: str, one: Script) -> Callable[[Case], None]:
-    """Where the script states no requirement, a transfer that succeeds is what is judged."""
+    """Where the script states no requirement, what goes wrong has to name one."""
 
-    @case(*(one.requirements or (DELIVERY,)), roles=(one.role,))
+    @case(*one.requirements, roles=(one.role,))
     def test(t: Case) -> None:
         if t.link.real_time:
             raise NotSupportedError("a script needs virtual time")

@@ -12,7 +12,6 @@ from netblt_conformance.generated.moves import Choice, Player
 from netblt_conformance.generated.script import Move, Script
 from netblt_conformance.packets.packets import Kind, Message, Packet, spoil
 from netblt_conformance.peer import SenderPeer
-from netblt_conformance.peer.base import UnmetError
 
 # An end whose CONTROLs are not acknowledged gives up when its death timer expires (CTRL-10, TIMER-10): the tester
 # acknowledges within this share of it.
@@ -223,12 +222,9 @@ class SendingPlayer(Player):
         for _ in range(times):
             self.play(Move("repair-lost", (buffer,)))
             lost_us = peer.now_us
-            try:
+            with findings.due("RESEND-04"):
                 what = f"another RESEND for buffer {buffer}, whose retransmission was lost"
                 peer.until(goes_on, patience_us, what)
-            except UnmetError as unmet:
-                unmet.due_by = "RESEND-04"
-                raise
             patience_us = max(patience_us, _LONGER * (peer.now_us - lost_us))
 
     def _may_damage(self, buffer: int, packet: int) -> bool:

@@ -83,6 +83,7 @@ class Tshark:
             stdout=subprocess.PIPE,
             env=environment,
             cwd=self._home.name,  # the other user may have no access to the current folder
+            start_new_session=True,  # Ctrl-C is for this process, which ends tshark
             **{"preexec_fn": before_exec, **nobody.credentials(), **options},
         )
         return process

@@ -49,7 +49,11 @@ def learn_options(parser: argparse.ArgumentParser) -> None:
         help="report so many differences of each role at most (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="a difference that is new to the catalogue fails, too")
-    parser.add_argument("--small", action="store_true", help="learn with a few inputs only: a minute's first look")
+    parser.add_argument(
+        "--small",
+        action="store_true",
+        help="a minute's first look: learn and compare with a few inputs of the theme main only",
+    )
     parser.add_argument("--no-dissector", action="store_true", help="skip the dissector check (tshark and the plugin)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--mutants", nargs="*", metavar="NAME", help="measure which mutants of the reference differ")
@@ -107,6 +111,8 @@ def _parts(options: argparse.Namespace) -> tuple[Part, ...]:
     """Roles and themes. TargetError for a theme that does not exist, or none of these roles has."""
     from netblt_conformance.learned.themes import MAIN, THEMES, parts
 
+    if options.small and options.theme:
+        raise target.TargetError("--small learns a few inputs of the theme main: leave out --theme")
     wanted = [MAIN] if options.small else options.theme
     known = [theme.name for theme in THEMES]
     for name in wanted or ():
@@ -134,12 +140,7 @@ class _Run:
     def run(self) -> int:
         options, began_s = self._options, time.monotonic()
         parts = _parts(options)
-        against = None if options.against == REFERENCE else Path(options.against)
-        others = (
-            {}
-            if options.small or options.against == NONE
-            else {part: self._campaign.load_other(against, part) for part in parts}
-        )
+        others = self._others(parts)
         options.output.mkdir(parents=True, exist_ok=True)
         learned = self._campaign.learn_all(
             self._factory,
@@ -167,6 +168,20 @@ class _Run:
         bad = ("forbidden", "new") if options.strict else ("forbidden",)
         broken = any(one.fault for one in learned) or any(one.explanation.kind in bad for one in found)
         return ExitCode.FAILED if broken else ExitCode.HOLDS
+
+    def _others(self, parts: tuple[Part, ...]) -> dict[Part, Machine]:
+        """What is compared with. The stored machines have more inputs than --small: the reference is learned too."""
+        options = self._options
+        if options.against == NONE:
+            return {}
+        if options.against == REFERENCE and options.small:
+            reference = self._campaign.reference_factory()
+            learned = self._campaign.learn_all(
+                reference, parts, options.seed, self._jobs, small=True, on_progress=self._show
+            )
+            return {one.part: one.machine for one in learned if one.machine is not None}
+        against = None if options.against == REFERENCE else Path(options.against)
+        return {part: self._campaign.load_other(against, part) for part in parts}
 
     def _show(self, sequences: int) -> None:
         self._progress.say(f"{sequences} sequences of inputs")
@@ -222,5 +237,7 @@ class _Run:
         }
         counted = ", ".join(f"{count} {kind}" for kind, count in counts.items())
         title = "1 difference" if len(found) == 1 else f"{len(found)} differences"
+        if self._options.against == NONE:
+            title, counted = "not compared", "--against none"
         print(f"{title}: {counted}; seed {self._options.seed}, {time.monotonic() - began_s:.0f} s")
         print(fit(f"page: {self._options.output / 'learned.html'}"))

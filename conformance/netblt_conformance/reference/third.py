@@ -4,21 +4,24 @@ implementation is outside of what a conforming one may have sent."""
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from netblt_conformance.common.arguments import number_of_jobs
+from netblt_conformance.common.child import Child, Emit, run_each
+from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
+from netblt_conformance.common.words import last_lines
 from netblt_conformance.judges.second import Progress, by_capture
 from netblt_conformance.links.base import IUT_ADDRESS
 from netblt_conformance.reference.beside import first_outside
 from netblt_conformance.reference.outcome import Outside
 
-# Fewer captures are not worth a process.
-_ALONE_MOST = 40
-_AT_A_TIME = 20
+# Fewer captures are not worth one more process.
+_FOR_A_PROCESS = 40
+# A capture takes milliseconds.
+LIMIT_S = 60.0
 
 
 def disagreements(results: Sequence[Result], report: Path, progress: Progress) -> list[Result]:
@@ -28,14 +31,13 @@ def disagreements(results: Sequence[Result], report: Path, progress: Progress) -
     captures = by_capture(results, report)
     failed = {(result.requirement, result.role) for result in results if result.verdict is Verdict.FAIL}
     clean = [name for name, rows in sorted(captures.items()) if not _convicted(rows)]
-    found = []
     progress(0, len(clean))
-    for number, (name, outside) in enumerate(zip(clean, _outside([report / name for name in clean]), strict=True), 1):
-        if number % _AT_A_TIME == 0 or number == len(clean):
-            progress(number, len(clean))
-        if outside is not None and not _is_known(captures[name], outside, failed):
-            found.append(_error(captures[name][0], outside))
-    return found
+    outside = _outside([report / name for name in clean], lambda done: progress(done, len(clean)))
+    return [
+        _error(captures[name][0], one)
+        for name, one in zip(clean, outside, strict=True)
+        if one is not None and not _is_known(captures[name], one, failed)
+    ]
 
 
 def _convicted(rows: Sequence[Result]) -> bool:
@@ -49,19 +51,50 @@ def _is_known(rows: Sequence[Result], outside: Outside, failed: set[tuple[str, s
     return warned or (rule, rows[0].role) in failed or any(rule in row.provoked for row in rows)
 
 
-def _outside(captures: Sequence[Path]) -> Iterator[Outside | None]:
-    if len(captures) <= _ALONE_MOST:
-        yield from map(_first, captures)
-        return
-    with multiprocessing.get_context("fork").Pool(number_of_jobs(), _ended_by_the_pool) as pool:
-        yield from pool.imap(_first, captures, chunksize=_AT_A_TIME)
+class _Child(Child):
+    """Judges every so many captures, from one on."""
+
+    def __init__(self, captures: Sequence[Path], first: int, step: int) -> None:
+        self._captures = captures
+        self._numbers = range(first, len(captures), step)
+        self.done = False
+        self.trace = ""  # the exception that ended it
+        super().__init__(LIMIT_S)
+        self.began()
+
+    def work(self, emit: Emit) -> None:
+        for number in self._numbers:
+            outside = _first(self._captures[number])
+            emit({"event": "judged", "number": number, "outside": outside and dataclasses.asdict(outside)})
+        emit({"event": "done"})
 
 
-def _ended_by_the_pool() -> None:
-    """A process of the pool inherits the handlers of a run, which raise; the pool ends it with SIGTERM, and a Ctrl-C is
-    for the run."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _outside(captures: Sequence[Path], judged: Callable[[int], None]) -> list[Outside | None]:
+    """What this judge finds in each capture. `judged` gets how many are done."""
+    jobs = min(number_of_jobs(), -(-len(captures) // _FOR_A_PROCESS))
+    found: dict[int, Outside | None] = {}
+
+    def serve(child: _Child) -> bool:
+        events = child.events()
+        for event in events or ():
+            if event["event"] == "judged":
+                found[event["number"]] = event["outside"] and Outside(**event["outside"])
+                child.began()
+            elif event["event"] == "done":
+                child.done = True
+            else:
+                child.trace = event["what"]
+        judged(len(found))
+        return events is not None
+
+    def after(child: _Child) -> None:
+        ended = child.reap()
+        if not child.done:
+            why = child.trace or ended.fault("a capture", child.limit_s) or last_lines(ended.errors)
+            raise JudgeError(why)
+
+    run_each(iter(range(jobs)), jobs, lambda first: _Child(captures, first, jobs), serve, after, lambda _child: None)
+    return [found[number] for number in range(len(captures))]
 
 
 def _first(capture: Path) -> Outside | None:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from netblt_conformance.catalogue import catalogue
@@ -19,6 +21,7 @@ from netblt_conformance.report import table
 # Of the rest the numbers of results are enough.
 SHOWN_MAX = 5
 _INDENT = "     "
+SCRIPT = "--script"  # the option of `run` whose file is a case
 
 
 def _roles(cause: LikelyCause) -> str:
@@ -42,8 +45,23 @@ def _counts(cause: LikelyCause) -> str:
     return f"explains {results}" + (f"; {cause.follows} more probably follow from it" if cause.follows else "")
 
 
+def case_of_script(file: Path) -> str:
+    """The name of the case that a script is in a run."""
+    return re.sub(r"\W+", "_", file.stem)
+
+
+def _without_scripts(base: Sequence[str]) -> list[str]:
+    """A file after each --script belongs to it."""
+    return [word for before, word in pairwise(["", *base]) if SCRIPT not in (before, word)]
+
+
 def command(base: Sequence[str], row: Result) -> str:
     """Runs again the case that shows it. `base`: the command that tests this implementation."""
+    scripts = {case_of_script(Path(base[n + 1])): n for n, word in enumerate(base) if word == SCRIPT}
+    own = scripts.get(row.base_name)
+    if own is not None:
+        return shlex.join([*_without_scripts(base), *base[own : own + 2], "--role", row.role])
+    base = _without_scripts(base)
     # A comma separates the terms of --select: what comes before it is a part of the name, and picks it too.
     name = row.case.replace("_", " ").partition(",")[0]
     return shlex.join([*base, "--role", row.role, "--select", name])

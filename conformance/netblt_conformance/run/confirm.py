@@ -14,7 +14,7 @@ When many are confirmed so, the implementation is broken, and nothing is tried a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 
 from netblt_conformance.common.remarks import Note, Remark
@@ -113,8 +113,9 @@ def confirmed_by_others(results: Iterable[Keyed]) -> set[str]:
     return {key for key, own in failures.items() if all(confirmed(result) for result in own)}
 
 
-def _keep_captures(results: list[Keyed], keys: set[str], report: Path) -> list[Keyed]:
-    """Moves the captures of these runs aside: the second look writes its own under the old names."""
+def set_aside(results: list[Keyed], keys: set[str], report: Path) -> list[Keyed]:
+    """Moves the captures of these runs aside: the second look writes its own under the old names. The results with the
+    new names."""
     moved: dict[str, str] = {}
     kept: list[Keyed] = []
     for key, result in results:
@@ -132,9 +133,8 @@ def _rows(results: Iterable[Keyed], key: str) -> list[Result]:
     return [result for name, result in results if name == key]
 
 
-def look_again(results: list[Keyed], keys: set[str], report: Path, again: Again) -> list[Keyed]:
-    """The results with these runs settled."""
-    first = _keep_captures(results, keys, report)
+def look_again(first: list[Keyed], keys: set[str], again: Again) -> dict[str, list[Result]]:
+    """By key what the second look at these runs shows. The captures of the first look have been set aside."""
     settled: dict[str, list[Result]] = {}
     found = {key: [_worst_evidence(_rows(first, key))] for key in keys}
     for attempt in range(ATTEMPTS):
@@ -148,6 +148,11 @@ def look_again(results: list[Keyed], keys: set[str], report: Path, again: Again)
             again_and_again = len(found[key]) > 2 and len(set(found[key])) == 1
             if attempt == ATTEMPTS - 1 or again_and_again or not any(_is_void(row) for row in rows):
                 settled[key] = rows
+    return settled
+
+
+def judged(first: list[Keyed], settled: Mapping[str, list[Result]], report: Path) -> list[Keyed]:
+    """The results of the first look with these runs settled."""
     final: list[Keyed] = []
     for key in dict.fromkeys(key for key, _ in first):
         rows = _rows(first, key)

@@ -357,7 +357,8 @@ class Engine:
 
     def _write_capture(self, run: Run, case: Case, others: list[Violation]) -> None:
         capture = case.link.capture
-        judged = [(run.requirements[0], case.judgement), *((one.requirement, one.judgement) for one in others)]
+        own = run.requirements[0] if run.requirements else case.judgement.due_by or run.name
+        judged = [(own, case.judgement), *((one.requirement, one.judgement) for one in others)]
         marks = [(one.frame, f"{one.verdict.label} {name}: {wording.judgement(one)}") for name, one in judged]
         for frame, text in marks:
             if frame is not None:
@@ -370,9 +371,10 @@ class Engine:
 
     def _result(self, run: Run, judgement: Judgement, seconds: float = 0.0) -> Result:
         frame = judgement.frame
+        named = judgement.requirement or ("" if run.requirements else judgement.due_by)
         return Result(
             case=run.title,
-            requirements=list(dict.fromkeys((*run.requirements, *filter(None, [judgement.requirement])))),
+            requirements=list(dict.fromkeys((*run.requirements, *filter(None, [named])))),
             role=str(run.role),
             verdict=judgement.verdict,
             seen=judgement.seen,

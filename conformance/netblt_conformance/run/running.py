@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
 import functools
 import os
-import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +42,7 @@ from netblt_conformance.report.page import render
 from netblt_conformance.report.progress import Progress
 from netblt_conformance.run import confirm, known, target
 from netblt_conformance.run.engine import Plan
+from netblt_conformance.run.interruption import ENDING, Interruption
 from netblt_conformance.run.selection import Candidate
 from netblt_conformance.run.worker import Supervisor
 from netblt_conformance.sweep.plan import SweepPlan
@@ -77,7 +76,8 @@ class Listener:
         self.traces: list[str] = []
         self.confirmed: set[str] = set()  # runs whose failure others confirm: nothing is learnt from a repetition
         self._causes: dict[str, str] = {}  # by key: what ended a case before it had a result
-        self.interrupted = False
+        self.interruption = Interruption()
+        self.interrupted = False  # before everything had its result
         self._running: dict[str, None] = {}
         self._current = ""
         self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -90,7 +90,8 @@ class Listener:
 
     @property
     def command(self) -> list[str]:
-        return target.command(self.plan.factory, self.plan.seed, self.options.delay_ms, self.plan.dialect)
+        words = target.command(self.plan.factory, self.plan.seed, self.options.delay_ms, self.plan.dialect)
+        return words + [word for file in self.options.script for word in (causes.SCRIPT, target.shown(file))]
 
     @functools.cached_property
     def testing(self) -> dict[str, str]:
@@ -102,6 +103,7 @@ class Listener:
         return versions.of_this_run(self.plan.factory.subject, judged=not self.options.no_dissector)
 
     def __call__(self, event: dict[str, Any]) -> None:
+        self.interruption.check()
         kind = event["event"]
         if kind == "start":
             self._running[event["key"]] = None
@@ -120,7 +122,7 @@ class Listener:
             if self._causes_so_far is not None:
                 self._tell(self._causes_so_far.overdue(self._as_failed(event["keys"], Awaited[event["awaited"]])))
         elif kind == "crash":
-            if event["signal"] == signal.SIGINT:  # Ctrl-C reaches the workers too, perhaps first
+            if event["signal"] in ENDING:  # what ends the run reaches the workers too, perhaps first
                 raise KeyboardInterrupt
             self._take(Result.of_run(event["key"], self.cases, Verdict.FAIL, event["why"], Cause.CRASH))
         elif kind in ("trace", "broken"):
@@ -142,6 +144,11 @@ class Listener:
         elif key in self.place:
             self._finished.add(key)
             self.progress.show("cases", len(self._finished), len(self.keys), result.case.replace("_", " "))
+
+    def show(self, stage: str, done: int, of: int) -> None:
+        """The progress of a stage after the cases."""
+        self.interruption.check()
+        self.progress.show(stage, done, of)
 
     def _tell(self, line: str | None) -> None:
         if line is not None:
@@ -209,20 +216,26 @@ def _look_again(plan: Plan, listener: Listener, limit_s: float) -> None:
         return
     listener.progress.say(f"{len(keys)} did not pass; trying them again, few at a time")
 
+    held = listener.interruption.held
+
     def again(left: set[str], jobs: int) -> list[confirm.Keyed]:
         others = frozenset(set(listener.keys) - left)
         second = Listener(plan, sorted(left), listener.cases, listener.options, live=False)
         Supervisor(plan, min(jobs, plan.factory.jobs or 1, len(left)), limit_s, second, skip=others).run()
         return second.results
 
-    listener.results = confirm.look_again(listener.results, keys, plan.report, again)
+    with held():
+        listener.results = confirm.set_aside(listener.results, keys, plan.report)
+    settled = confirm.look_again(listener.results, keys, again)
+    with held():
+        listener.results = confirm.judged(listener.results, settled, plan.report)
 
 
 def _sweep(sweep: SweepPlan, listener: Listener) -> None:
     from netblt_conformance.sweep.stage import Sweep
 
     def progress(done: int, of: int) -> None:
-        listener.progress.show("sweeps: schedules", done, of)
+        listener.show("sweeps: schedules", done, of)
 
     for result in Sweep(sweep, progress).run():
         listener.add(f"{result.case}[{result.role}]", result)
@@ -233,7 +246,7 @@ def _stepped_sweep(steppable: Steppable, plan: Plan, listener: Listener) -> None
     from netblt_conformance.sweep.stepped import SteppedSweep, picked
 
     def progress(done: int, of: int) -> None:
-        listener.progress.show("sweeps: schedules", done, of)
+        listener.show("sweeps: schedules", done, of)
 
     transfers = picked(lambda name: plan.selection.picks(Candidate(name, "sweep", ()), {}))
     if not transfers:
@@ -252,15 +265,14 @@ def _second_judge(plan: Plan, listener: Listener) -> None:
 
     if listener.options.no_dissector:
         return
-    results = [result for _, result in listener.results]
-    try:
-        show = functools.partial(listener.progress.show, "dissector: captures")
-        found = disagreements(results, plan.report, show, real_time=plan.factory.real_time)
-    except JudgeError as error:
-        why = f"the dissector check failed: {error}. Use --no-dissector to skip it"
-        found = [Result("judges", [], "all", Verdict.ERROR, why, origin=Origin.JUDGES, cause=Cause.SUITE)]
-    for result in found:
-        listener.add(f"{result.case}[{result.role}]", result)
+    show = functools.partial(listener.show, "dissector: captures")
+    look = functools.partial(disagreements, real_time=plan.factory.real_time)
+    _judge(
+        listener,
+        "the dissector check",
+        ". Use --no-dissector to skip it",
+        lambda results: look(results, plan.report, show),
+    )
 
 
 def _third_judge(plan: Plan, listener: Listener) -> None:
@@ -270,29 +282,42 @@ def _third_judge(plan: Plan, listener: Listener) -> None:
 
     if plan.factory.real_time or plan.dialect is not RFC998 or not guided.is_built():
         return
-    results = [result for _, result in listener.results]
-    show = functools.partial(listener.progress.show, "reference core: captures")
-    for result in disagreements(results, plan.report, show):
+    show = functools.partial(listener.show, "reference core: captures")
+    _judge(
+        listener, "the check beside the reference core", "", lambda results: disagreements(results, plan.report, show)
+    )
+
+
+def _judge(listener: Listener, name: str, advice: str, disagreements: Callable[[list[Result]], list[Result]]) -> None:
+    """Adds what a judge of the captures finds, or that it failed."""
+    try:
+        found = disagreements([result for _, result in listener.results])
+    except JudgeError as error:
+        why = f"{name} failed: {error}{advice}"
+        found = [Result("judges", [], "all", Verdict.ERROR, why, origin=Origin.JUDGES, cause=Cause.SUITE)]
+    for result in found:
         listener.add(f"{result.case}[{result.role}]", result)
 
 
 def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None = None) -> int:
     """Runs everything. Ctrl-C leaves a valid report of what there is."""
-    _prepare(plan.report)
     used = "-" in (listener.options.json_lines, listener.options.junit)
-    print(fit(target.line(listener.testing)), file=sys.stderr if used else sys.stdout, flush=True)
     spare = 0 if jobs else plan.factory.spare_jobs
     jobs = min(number_of_jobs(jobs or plan.factory.jobs), len(listener.keys))
     limit_s = plan.case_limit_s
-    began = time.monotonic()
-    with _interruptible():
+    with listener.interruption:
+        began = time.monotonic()
         try:
+            _prepare(plan.report)
+            print(fit(target.line(listener.testing)), file=sys.stderr if used else sys.stdout, flush=True)
             Supervisor(plan, jobs, limit_s, listener, spare=spare).run()
             _later_stages(plan, listener, limit_s, sweep)
+            listener.interruption.hold()
         except KeyboardInterrupt:
+            listener.interruption.hold()
             listener.interrupted = True
-    listener.progress.clear()
-    return _finish(plan, listener, time.monotonic() - began)
+        listener.progress.clear()
+        return _finish(plan, listener, time.monotonic() - began)
 
 
 def _later_stages(plan: Plan, listener: Listener, limit_s: float, sweep: SweepPlan | None) -> None:
@@ -308,27 +333,6 @@ def _later_stages(plan: Plan, listener: Listener, limit_s: float, sweep: SweepPl
     if plan.factory.adapter is not None:
         everything = not (listener.options.select or listener.options.role or listener.options.share)
         listener.results = known.settle(listener.results, plan.factory.adapter, everything=everything)
-
-
-_ENDING = (signal.SIGINT, signal.SIGTERM)
-
-
-def _interrupt(_number: int, _frame: Any) -> None:
-    """Once: who presses Ctrl-C again in a hurry must not cut the files in half."""
-    for number in _ENDING:
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Ctrl-C, or the SIGTERM of a CI system that cancels a job, raises KeyboardInterrupt; afterwards neither does
-    anything more, so that the report gets written and the exit status returned."""
-    before = {number: signal.signal(number, _interrupt) for number in _ENDING}
-    yield
-    if signal.getsignal(signal.SIGINT) is _interrupt:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
@@ -353,6 +357,7 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
         dissect=not listener.options.no_dissector,
         everything=listener.options.details == "all",
         delay_ns=None if delay_us is None else delay_us * NANOSECONDS_PER_US,
+        enough=lambda: listener.interruption.came and not listener.interrupted,
     )
     listener.progress.clear()
     options = listener.options
@@ -370,7 +375,8 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     if since is not None:
         print(file=sys.stderr if used else sys.stdout)
         show(since, verbose=options.verbose, to_stderr=used)
-    return ExitCode.COULD_NOT_RUN if listener.interrupted else _status(results, since)
+    sys.stdout.flush()
+    return ExitCode.COULD_NOT_RUN if listener.interruption.came else _status(results, since)
 
 
 def _status(results: list[Result], since: Comparison | None) -> ExitCode:
@@ -399,6 +405,8 @@ def _print_report(
         print(fit_lines(trace), file=sys.stderr)
     if listener.interrupted:
         print("interrupted: the report holds the results so far", file=out)
+    elif listener.interruption.came:
+        print("interrupted while the report was written: it holds all results", file=out)
     if not listener.options.quiet:
         print("\n".join(table.wrapped(fit(f"made with {versions.words(header['versions'])}"))), file=out)
     place = f" ({header['place']}, {header['encapsulation']})" if "place" in header else ""

@@ -77,7 +77,7 @@ def choose(link: str | None, file: Path | None, library: Path | None) -> Target:
     if file is not None:
         return _with_adapter(link, file)
     if link == "pipe":
-        example = _shown(paths.adapters() / _EXAMPLE_ADAPTER)
+        example = shown(paths.adapters() / _EXAMPLE_ADAPTER)
         raise TargetError(f"--link pipe needs --adapter FILE, such as the example {example}")
     if link == "wire":
         return Target("wire", adapter_file.read(paths.adapters() / _REFERENCE_ADAPTER))
@@ -100,7 +100,7 @@ def _with_adapter(link: str | None, file: Path) -> Target:
     return Target(link or links[0], described)
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
     """Relative to the working directory where that is shorter."""
     try:
         return str(path.relative_to(Path.cwd()))
@@ -112,10 +112,10 @@ def command(factory: LinkFactory, seed: int, delay_ms: float | None, dialect: Di
     """The command line that runs cases against what a factory makes links to."""
     words = ["netblt-conformance", "run"] + (["--profile", dialect.name] if dialect is not RFC998 else [])
     if factory.adapter is not None:
-        words += ["--adapter", _shown(factory.adapter.path)]
+        words += ["--adapter", shown(factory.adapter.path)]
         words += ["--link", factory.name] if len(factory.adapter.links) > 1 else []
     elif factory.subject is not None and factory.subject.resolve() != paths.iut_library(dialect.name):
-        words += ["--iut-library", _shown(factory.subject.resolve())]
+        words += ["--iut-library", shown(factory.subject.resolve())]
     words += ["--delay-ms", f"{delay_ms:g}"] if delay_ms is not None else []
     return words + (["--seed", str(seed)] if seed != DEFAULT_SEED else [])
 

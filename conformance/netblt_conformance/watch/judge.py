@@ -41,7 +41,6 @@ class LiveJudge:
             "-l",
             *tshark.judging((standings.SUMMARY, standings.REPORT)),
             stderr=self._errors,
-            start_new_session=True,
             preexec_fn=die_with_parent,
         )
         self._listener = threading.Thread(target=self._listen, daemon=True)

@@ -133,17 +133,20 @@ def of_results(
     delay_ns: int | None = None,
     pair: tuple[str, str] | None = None,
     captured_at: str = "",
+    enough: Callable[[], bool] = lambda: False,
 ) -> dict[int, Detail]:
     """Details by the number of the result, the most important first: of all that did not pass, or of `everything`.
     `folder` holds the captures. `dissect`: with tshark's view of the deciding frames. `delay_ns`: what a packet takes
     one way, on a link in virtual time. `pair`: the captures of both ends of one path.
-    `captured_at`: where the others were made; empty: not known."""
+    `captured_at`: where the others were made; empty: not known. `enough`: whether to leave out what is not done yet."""
     known = catalogue.requirements()
     numbers = _order(results, first, everything=everything)
     reader = Reader(folder, delay_ns, pair, captured_at)
     beside = Beside(folder, virtual=delay_ns is not None)
     found: dict[int, Detail] = {}
     for done, number in enumerate(numbers, 1):
+        if enough():
+            return found
         result = results[number]
         texts = _texts(result, known, base)
         if result.capture:

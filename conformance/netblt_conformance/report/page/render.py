@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -222,12 +222,21 @@ def write(
     dissect: bool,
     everything: bool = False,
     delay_ns: int | None = None,
+    enough: Callable[[], bool] = lambda: False,
 ) -> None:
     """Writes the page beside the captures of a run. `base`: the command that tests this implementation. `progress`
     counts the details. `everything`: packets also of what passed. `delay_ns`: what a packet takes one way, on a link in
-    virtual time."""
+    virtual time. `enough`: whether to write the page without further details."""
     first = {cause["capture"] for cause in header.get("causes", [])}
     found = details.of_results(
-        folder, results, base, first, progress, everything=everything, dissect=dissect, delay_ns=delay_ns
+        folder,
+        results,
+        base,
+        first,
+        progress,
+        everything=everything,
+        dissect=dissect,
+        delay_ns=delay_ns,
+        enough=enough,
     )
     (folder / NAME).write_text(fit_lines(page(header, results, found, causes, base)), encoding="utf-8")
