@@ -186,7 +186,7 @@ def test_progress_counts_on_a_terminal_and_is_silent_elsewhere() -> None:
 
 def test_progress_without_a_terminal_is_a_line_each_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     pipe = io.StringIO()
     shown = progress.Progress(wanted=True, stream=pipe)
     for done in range(10):

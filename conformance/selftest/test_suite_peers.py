@@ -93,6 +93,7 @@ def test_a_sender_drops_requests_for_a_buffer_that_has_its_ok() -> None:
 @pytest.mark.parametrize("name", ["buffer_size", "packet_size", "max_buffers"])
 def test_a_connection_with_a_value_of_zero_is_not_open(name: str) -> None:
     peer = SenderPeer.__new__(SenderPeer)
-    response = dataclasses.replace(TERMS, **{name: 0})
+    zero: dict[str, Any] = {name: 0}
+    response = dataclasses.replace(TERMS, **zero)
     with pytest.raises(UnmetError, match=f"{name.replace('_', ' ')} 0"):
         peer.settle(response, 30)

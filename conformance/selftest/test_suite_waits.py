@@ -320,7 +320,7 @@ class EndlessTransfer(SenderPeer):
     def now_us(self) -> int:
         return self.steps * S
 
-    def _serve(self, _begun: set[int], _lose: object) -> bool:
+    def _serve(self, _unsent: object, _lose: object) -> bool:
         self.steps += 1
         assert self.steps < 1000, "the transfer has no end"
         return True
