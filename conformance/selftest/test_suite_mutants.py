@@ -180,3 +180,14 @@ def test_what_kills_the_reference_too_kills_nothing(tmp_path: Path) -> None:
     source.write_text(f"{broken}\n/* {edit.old} */\n", encoding="utf-8")
     with pytest.raises(mutants.MutantError, match="the reference itself does not pass"):
         mutation.run(mutation.Wanted([mutant.name], core, verbose=False))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("built_writer")
+def test_a_matrix_asks_for_no_mutant_of_cases_that_did_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mutation.matrix(tmp_path / "matrix.json", ["only-new-messages"], CORE)
+    output = capsys.readouterr().out
+    assert "kills nothing: each_connection_request_has_another_unique_id" in output
+    assert "sixteen_bits" not in output

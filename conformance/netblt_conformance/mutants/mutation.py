@@ -343,7 +343,8 @@ def _matrix(file: Path, wanted: Sequence[Mutant], core: Path, loaded: Loaded, jo
             print(f"{len(kills[mutant.name]):>4} cases kill {mutant.name}", flush=True)
     document = {"layout": 1, "seed": SEED, "kills": kills, "excused": loaded.kills_nothing}
     file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    return _verdict_of_matrix(kills, sorted(loaded.cases_in(RFC998)), loaded.kills_nothing)
+    judged = loaded.cases_in(RFC998).keys() - loaded.long_cases  # `mutants --long` has faults for these
+    return _verdict_of_matrix(kills, sorted(judged), loaded.kills_nothing)
 
 
 def _verdicts(results: Sequence[Result]) -> dict[str, Verdict]:

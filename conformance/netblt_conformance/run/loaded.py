@@ -75,6 +75,11 @@ class Loaded:
         return frozenset(run.key for _, run in self._engine.items if run.long)
 
     @property
+    def long_cases(self) -> frozenset[str]:
+        """The names of their cases."""
+        return frozenset(run.name for _, run in self._engine.items if run.long)
+
+    @property
     def kills_nothing(self) -> dict[str, str]:
         """Name -> why no mutant of the reference can fail it."""
         return {run.name: run.kills_nothing for _, run in self._engine.items if run.kills_nothing}
