@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dissector.tests.forge import Trace, go, ok, resend
+from dissector.tests.forge import DONE, Trace, go, ok, resend
 from dissector.tests.reader import Finding, Reader
 
 FAR = 2**31 + 70_001  # more than half of all numbers above 0
@@ -24,7 +24,20 @@ def transfer(numbers: list[int]) -> Trace:
         trace.buffer(number, count + index, last=number == numbers[-1])
         trace.control(ok(1 + count + index, number))
     trace.null_ack(2 * count)
-    trace.header_only(11, by_sender=False)
+    trace.header_only(DONE, by_sender=False)
+    return trace
+
+
+def with_numbers_left_out() -> Trace:
+    """Buffers 0 and 4 are done, and 5 has its GO."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0), go(2, 4), go(3, 5))
+    for number in (0, 4):
+        trace.buffer(number, 3)
+    trace.control(ok(4, 0), ok(5, 4))
+    trace.null_ack(5)
     return trace
 
 
@@ -64,7 +77,7 @@ def test_what_is_wrong_after_a_far_step_is_found(reader: Reader, capture: Path) 
     trace.buffer(FAR, 3, last=True)
     again = trace.control(go(4, 0), resend(5, 0, [1]))
     trace.null_ack(5)
-    done = trace.header_only(11, by_sender=False)
+    done = trace.header_only(DONE, by_sender=False)
     found = {(finding.requirement, finding.frame) for finding in violations(reader, trace.save(capture))}
     assert {("CTRL-13", again), ("TIMER-08", again), ("CLOSE-01", done)} <= found
     assert "another GO for buffer 0, as message 4" in text_of(reader, capture, again)
@@ -72,15 +85,8 @@ def test_what_is_wrong_after_a_far_step_is_found(reader: Reader, capture: Path) 
 
 @pytest.mark.parametrize("skipped", [1, 3])
 def test_another_go_is_stated_only_where_one_was_captured(reader: Reader, capture: Path, skipped: int) -> None:
-    """Buffers 0 and 4 are done. A GO for a number between them is the first one for it, and its number falls."""
-    trace = Trace()
-    trace.open()
-    trace.response()
-    trace.control(go(1, 0), go(2, 4), go(3, 5))
-    for number in (0, 4):
-        trace.buffer(number, 3)
-    trace.control(ok(4, 0), ok(5, 4))
-    trace.null_ack(5)
+    """A GO for a number between those that are done is the first one for it, and its number falls."""
+    trace = with_numbers_left_out()
     fell = trace.control(go(6, skipped))
     found = violations(reader, trace.save(capture))
     assert [(finding.requirement, finding.frame) for finding in found] == [("DATA-06", fell)]
@@ -98,14 +104,7 @@ def test_another_go_is_stated_only_where_one_was_captured(reader: Reader, captur
 def test_a_message_for_a_number_that_was_left_out_is_no_second_one(
     reader: Reader, capture: Path, message: bytes, requirement: str, words: str
 ) -> None:
-    trace = Trace()
-    trace.open()
-    trace.response()
-    trace.control(go(1, 0), go(2, 4), go(3, 5))
-    for number in (0, 4):
-        trace.buffer(number, 3)
-    trace.control(ok(4, 0), ok(5, 4))
-    trace.null_ack(5)
+    trace = with_numbers_left_out()
     trace.control(message)
     for _ in range(12):  # time enough for what may have been delayed
         trace.null_ack(6)

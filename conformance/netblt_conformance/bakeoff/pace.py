@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.packets.packets import DATA_TYPES, Kind, Type
 from netblt_conformance.trace.model import Event, Trace
 
@@ -30,7 +31,7 @@ class Pace:
 
     def permits(self, span_us: int) -> int:
         """Packets in any span of this length: bursts may begin at its first and at its last moment."""
-        return self.packets * (span_us // (self.interval_ms * 1000) + 2)
+        return self.packets * (span_us // (self.interval_ms * MICROSECONDS_PER_MS) + 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,11 +70,7 @@ class Scripts(PlayedKind):
 
         Pool(self._campaign, 1, failed, lambda _counts: None, lambda _block: None, broke).run(iter([block]))
         if self.parameters.dissector:
-            for found in violations(self._tshark, block.stem):
-                if found.by_implementation:
-                    failures[found.number] = block.failure(found).beside(failures.get(found.number))
-                elif block.is_mistake(found):
-                    mistakes[found.number] = block.failure(found).beside(mistakes.get(found.number))
+            block.take(violations(self._tshark, block.stem), failures, mistakes)
         return [_row(block, unit, failures.get(unit), mistakes.get(unit)) for unit in block.numbers]
 
 

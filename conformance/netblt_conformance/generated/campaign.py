@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -84,6 +84,14 @@ class Block:
     def failure(self, found: Found) -> Failure:
         """That of the script in which the dissector finds this violation, by the implementation or by the generator."""
         return Failure(found.number, from_text(self.texts[found.number]), found.kinds, (found.reason,))
+
+    def take(self, findings: Iterable[Found], failures: dict[int, Failure], mistakes: dict[int, Failure]) -> None:
+        """Adds what the dissector finds to what is known of the scripts, by number."""
+        for found in findings:
+            if found.by_implementation:
+                failures[found.number] = self.failure(found).beside(failures.get(found.number))
+            elif self.is_mistake(found):
+                mistakes[found.number] = self.failure(found).beside(mistakes.get(found.number))
 
 
 def blocks(folder: Path, count: int) -> Iterator[Block]:

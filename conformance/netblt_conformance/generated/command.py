@@ -185,11 +185,7 @@ class _Run:
     def _judge(self, block: Block) -> None:
         if self._tshark is None:
             return
-        for found in violations(self._tshark, block.stem):
-            if found.by_implementation:
-                self._failures[found.number] = block.failure(found).beside(self._failures.get(found.number))
-            elif block.is_mistake(found):
-                self._mistakes[found.number] = block.failure(found).beside(self._mistakes.get(found.number))
+        block.take(violations(self._tshark, block.stem), self._failures, self._mistakes)
 
     def report(self) -> int:
         # A tester may go wrong beside an implementation that fails.

@@ -5,7 +5,7 @@ transfer may have more than 65,535 of them."""
 from __future__ import annotations
 
 from netblt_conformance.packets.packets import Kind, Message
-from netblt_conformance.packets.sequence import follows
+from netblt_conformance.packets.sequence import following, follows
 
 
 class Issued:
@@ -36,13 +36,10 @@ class Issued:
         self.departures[message.seq] = time_us
         if follows(message.seq, self.in_order[-1][0] if self.in_order else 0):
             self.in_order.append((message.seq, time_us))
-        while (following := self._following(self.consecutive)) in self.departures:
-            self.consecutive = following
+        while (number := following(self.consecutive, self.departures)) in self.departures:
+            self.consecutive = number
         self.messages.append(message)
         self._index(message)
-
-    def _following(self, number: int) -> int:
-        return next((n for n in (number + 1, number + 2) if follows(n, number) and n in self.departures), number + 1)
 
     def _index(self, message: Message) -> None:
         self._by_number[message.seq] = message

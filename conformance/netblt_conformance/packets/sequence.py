@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Container
 
 from netblt_conformance.packets.packets import SEQ_MODULUS, Packet
 
@@ -19,6 +20,12 @@ def wraps_at(number: int) -> bool:
 def follows(number: int, before: int) -> bool:
     """Whether `number` is the next one after `before`; the 0 after 65535 may be left out (AMB-12)."""
     return number == before + 1 or (number == before + 2 and wraps_at(before + 1))
+
+
+def following(number: int, known: Container[int]) -> int:
+    """The number that comes after `number`. An end that leaves out the 0 shows that by its next message, in `known`."""
+    left_out = wraps_at(number + 1) and number + 1 not in known and number + 2 in known
+    return number + 2 if left_out else number + 1
 
 
 class SequenceNumbers:

@@ -225,7 +225,7 @@ class ReceiverPeer(Peer):
         within_us = within_us or FINISH_US + self.pace_us
         deadline_us = self.now_us + within_us
         over_us, known = self.now_us + idle_us, self._news
-        confirmed = {m.buffer for m in self.monitor.session.issued.messages if m.kind is Kind.OK}
+        confirmed = set(self.monitor.session.issued.confirmed)
         gone = [m.buffer for m in self.monitor.session.issued.messages if m.kind is Kind.GO]
         waiting, newest = set(gone) - confirmed, max(gone, default=self.first_buffer - 1)
         last_news_us = self.now_us
@@ -267,7 +267,7 @@ class ReceiverPeer(Peer):
         RESEND-05: the LDATA, requested alone, is not retransmitted."""
         if self._was_left or awaited not in (Awaited.TRANSFER, Awaited.BUFFER, Awaited.REPAIR):
             return super().due_by(awaited)
-        confirmed = {m.buffer for m in self.monitor.session.issued.messages if m.kind is Kind.OK}
+        confirmed = self.monitor.session.issued.confirmed
         begun = [self.first_buffer + n in confirmed for n, buffer in self.buffers.items() if buffer.packets]
         if awaited is Awaited.TRANSFER and self.last_buffer is not None:
             everything = len(begun) == self.last_buffer + 1 and all(begun)

@@ -18,7 +18,7 @@ from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
-from netblt_conformance.packets.sequence import wraps_at
+from netblt_conformance.packets.sequence import following
 from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
 
 # On a real link the CONTROLs of one moment arrive within this.
@@ -52,14 +52,9 @@ class SenderPeer(Peer):
     @property
     def consecutive(self) -> int:
         """The highest s such that messages 1..s have all been seen."""
-        while (following := self._following(self._consecutive)) in self.messages:
-            self._consecutive = following
+        while (number := following(self._consecutive, self.messages)) in self.messages:
+            self._consecutive = number
         return self._consecutive
-
-    def _following(self, number: int) -> int:
-        """The next number; an implementation that leaves out the 0 after 65535 shows that by its next message."""
-        left_out = wraps_at(number + 1) and number + 1 not in self.messages and number + 2 in self.messages
-        return number + 2 if left_out else number + 1
 
     @property
     def ack(self) -> int:
