@@ -17,6 +17,8 @@ from netblt_conformance.generated.script import Script, move
 from netblt_conformance.generated.second import violations
 from netblt_conformance.generated.sending import SendingPlayer
 from netblt_conformance.links.sim import SimLinkFactory
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import SenderPeer
 from selftest.faulty import faulty_library
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from netblt_conformance.judges.tshark import Tshark
 
 SCRIPTS = 10
+IP_BYTES = 20  # of the header before a packet
 VARIANT = "offers-half-the-burst"
 
 
@@ -155,6 +158,21 @@ def test_the_parts_of_a_queue_that_is_repeated_are_no_answers_to_keepalives(
     one = Script(role, 1, 96, terms, terms, openings_lost=2, moves=moves)
     result = play.replay(one, factory, probe(factory, role, 1)[0])
     assert (list(result.done), result.faults) == (list(moves), [])
+
+
+def test_what_a_resend_requests_beyond_the_end_of_a_buffer_is_served_with_the_rest(built_library: Path) -> None:
+    """The receiver has seen one damaged packet and no LDATA: it requests as many packets as its sizes permit. The OK is
+    lost, and the tester has nothing more to retransmit when it ends the transfer (CTRL-09, DATA-13)."""
+    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["active-receiver"]
+    terms = Parameters(
+        buffer_size=89, packet_size=17, burst_size=4, max_buffers=1, burst_interval_ms=10, data_checksum=True
+    )
+    names = ("wait 60000", "data-damaged 0 1 345", "ack 1", "wait 1200000", "data 0 0 1 2 3", "lose 1", "wait 20000")
+    moves = tuple(move(name) for name in names)
+    result = play.replay(Script(role, 1, 61, terms, terms, moves=moves), factory, probe(factory, role, 1)[0])
+    sent = [packets.read(frame.packet[IP_BYTES:]) for frame in result.capture.frames if frame.sent]
+    assert (list(result.done), result.faults) == (list(moves), [])
+    assert [one.packet for one in sent if one.type in (Type.DATA, Type.LDATA)] == [1, 0, 1, 2, 3]
 
 
 def test_the_captures_of_a_block_are_not_those_of_one_whose_number_begins_alike(tmp_path: Path) -> None:

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 import pytest
+from netblt_conformance.common.child import ENDING
 from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.report import files
 from netblt_conformance.report.page import render
 from netblt_conformance.run import running
 from netblt_conformance.run.engine import Plan
-from netblt_conformance.run.interruption import ENDING, Interruption
+from netblt_conformance.run.interruption import Interruption
 from netblt_conformance.run.running import Listener
 
 # The command line, with a function that reports on standard error when it begins, and then waits: place, seconds.

@@ -28,7 +28,7 @@ LOOK_S = 0.5  # between two looks whether a child hangs
 HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
 FAILED = 3  # exit status of a child whose own code raised an exception
 _PR_SET_PDEATHSIG = 1
-_ENDING = (signal.SIGINT, signal.SIGTERM)
+ENDING = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and a CI system that cancels a job
 _SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer: ")
 _UNDEFINED = "runtime error: "
 # A line of a sanitizer is short; of a longer one only so much is looked at.
@@ -106,7 +106,7 @@ class Child(ABC):
         self._worked_s = 0.0  # processor time before it
         reader, writer = os.pipe()
         # What a handler raises inside fork is lost, and one of the parent must not run in the child.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         self.pid = os.fork()
         if self.pid == 0:
             os.close(reader)
@@ -130,7 +130,7 @@ class Child(ABC):
         try:
             die_with_parent()
             faulthandler.disable()  # the parent may have enabled it, but a crash here is the implementation's
-            for number in _ENDING:  # what the parent does with them is not for the child
+            for number in ENDING:  # what the parent does with them is not for the child
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             os.dup2(self._errors.fileno(), 2)

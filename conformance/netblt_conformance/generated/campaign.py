@@ -17,7 +17,7 @@ from pathlib import Path
 from netblt_conformance.cases.case import Profile
 from netblt_conformance.cases.probe import probe
 from netblt_conformance.common import wording
-from netblt_conformance.common.child import Child, Emit, Event, finish, run_each
+from netblt_conformance.common.child import ENDING, Child, Emit, Event, finish, run_each
 from netblt_conformance.common.errors import HarnessError
 from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause
@@ -288,6 +288,8 @@ class Pool:
         ended = child.reap()
         if child.done:
             return None
+        if -ended.code in ENDING:  # what ends this process reaches the children too, perhaps first
+            raise KeyboardInterrupt
         fault = ended.fault("the script", child.limit_s)
         if fault is None or not child.text:
             raise HarnessError(child.trace or last_lines(ended.errors) or f"a child ended with exit code {ended.code}")

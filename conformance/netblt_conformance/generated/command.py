@@ -39,6 +39,7 @@ from netblt_conformance.judges.tshark import Tshark
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.report.progress import Progress
 from netblt_conformance.run import target
+from netblt_conformance.run.interruption import Interruption
 
 DEFAULT_COUNT = 10_000
 DEFAULT_OUTPUT = Path("netblt-generated")
@@ -116,7 +117,7 @@ def _factory(options: argparse.Namespace) -> LinkFactory:
 
 
 def command_generate(options: argparse.Namespace) -> int:
-    """0: no script failed. 1: one did. 2: the generator made a mistake."""
+    """0: no script failed. 1: one did. 2: the generator made a mistake, or a signal ended it."""
     if options.mutants is None and (options.matrix is not None or options.results is not None):
         raise target.TargetError("--matrix and --results go with --mutants")
     if options.mutants is not None or options.variants is not None:
@@ -126,9 +127,7 @@ def command_generate(options: argparse.Namespace) -> int:
     campaign = Campaign(factory, roles, options.seed, dissector=not options.no_dissector, illegal=options.illegal)
     with ExitStack() as stack:
         tshark = None if options.no_dissector else stack.enter_context(Tshark())
-        run = _Run(campaign, options, tshark)
-        run.play()
-        return run.report()
+        return _Run(campaign, options, tshark).run()
 
 
 def _measure(options: argparse.Namespace) -> int:
@@ -156,13 +155,29 @@ class _Run:
         self._mistakes: dict[int, Failure] = {}  # of the generator itself, by script
         self._counts = Counts()
         self._began_s = time.monotonic()
+        self._kept: dict[frozenset[str], Path] = {}  # scripts as they were played, by what fails
+        self._interruption = Interruption()
+        self._interrupted = False
 
-    def play(self) -> None:
+    def run(self) -> int:
+        """The first signal ends it, with what was found so far."""
+        with self._interruption:
+            try:
+                self._play()
+                self._shrink()
+            except KeyboardInterrupt:
+                self._interrupted = True
+                self._progress.clear()
+                print("interrupted: the scripts that failed so far are kept, not all of them shrunk")
+            self._interruption.hold()
+            return self._end()
+
+    def _play(self) -> None:
         with tempfile.TemporaryDirectory(prefix="netblt-generated-") as folder:
             jobs = number_of_jobs(self._options.jobs)
             pool = Pool(self._campaign, jobs, self._failed, self._show, self._judge, self._broke)
-            pool.run(self._blocks(Path(folder)))
             self._counts = pool.counts
+            pool.run(self._blocks(Path(folder)))
         self._progress.clear()
 
     def _blocks(self, folder: Path) -> Iterator[Block]:
@@ -179,20 +194,53 @@ class _Run:
         self._mistakes[broken.number] = broken
 
     def _show(self, counts: Counts) -> None:
+        self._interruption.check()
         note = f"{len(self._failures)} failed" if self._failures else ""
-        self._progress.show(_STAGE, counts.scripts, max(self._options.count, counts.scripts), note)
+        seconds = self._options.seconds
+        if seconds is None:
+            self._progress.show(_STAGE, counts.scripts, self._options.count, note)
+        else:
+            played = f"{counts.scripts} {_STAGE}" + (f", {note}" if note else "")
+            self._progress.show("seconds", min(round(time.monotonic() - self._began_s), seconds), seconds, played)
 
     def _judge(self, block: Block) -> None:
-        if self._tshark is None:
-            return
-        block.take(violations(self._tshark, block.stem), self._failures, self._mistakes)
+        if self._tshark is not None:
+            block.take(violations(self._tshark, block.stem), self._failures, self._mistakes)
+        self._keep(block.numbers)
 
-    def report(self) -> int:
-        # A tester may go wrong beside an implementation that fails.
+    def _keep(self, numbers: range) -> None:
+        """Of each kind of failure the first script, as it is: hours may pass before the end, where it is shrunk."""
+        for way, found in self._found():
+            for number in numbers:
+                if number not in found or found[number].kinds in self._kept or len(self._kept) >= SHRUNK_MAX:
+                    continue
+                failure = found[number]
+                path = self._kept[failure.kinds] = self._path(failure, way)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(failure.script.text("\n".join((*way.heading, *failure.reasons))), encoding="utf-8")
+                self._progress.clear()
+                print(fit(f"{way.word:<6} script {number} ({failure.script.role}): {failure.reasons[0]}"), flush=True)
+
+    def _found(self) -> tuple[tuple[_Way, dict[int, Failure]], ...]:
+        """A tester may go wrong beside an implementation that fails: these are no mistakes of the generator."""
         mistakes = {number: one for number, one in self._mistakes.items() if number not in self._failures}
-        for way, found in ((_FAILURES, self._failures), (_MISTAKES, mistakes)):
+        return (_FAILURES, self._failures), (_MISTAKES, mistakes)
+
+    def _path(self, failure: Failure, way: _Way) -> Path:
+        return Path(self._options.output) / f"{way.stem}.{failure.number}.toml"
+
+    def _shrink(self) -> None:
+        kept = set(self._kept.values())
+        for way, found in self._found():
             for number in _first_of_each_kind(found)[:SHRUNK_MAX]:
                 self._write(found[number], way)
+                kept.discard(self._path(found[number], way))
+        for path in kept:  # of several processes another one found a script with a lower number
+            path.unlink()
+
+    def _end(self) -> int:
+        """The counts, and the exit status."""
+        mistakes = self._found()[1][1]
         seconds, counts = time.monotonic() - self._began_s, self._counts
         print(
             f"{counts.scripts} scripts, {counts.moves} moves, {len(counts.states)} pairs of situation and move, "
@@ -202,16 +250,15 @@ class _Run:
             print(f"the generator made a mistake in {len(mistakes)} scripts; please report it")
         if counts.not_supported:
             print(f"{counts.not_supported} scripts need what the implementation does not support")
-        if self._failures:
+        if self._failures and not self._interrupted:
             return ExitCode.FAILED
         nothing = counts.scripts == counts.not_supported
-        return ExitCode.COULD_NOT_RUN if mistakes or nothing else ExitCode.HOLDS
+        return ExitCode.COULD_NOT_RUN if mistakes or nothing or self._interrupted else ExitCode.HOLDS
 
     def _write(self, failure: Failure, way: _Way) -> None:
         """A shrunk script and its capture."""
-        output = self._options.output
-        output.mkdir(parents=True, exist_ok=True)
-        path = output / f"{way.stem}.{failure.number}.toml"
+        path = self._path(failure, way)
+        path.parent.mkdir(parents=True, exist_ok=True)
         capture = path.with_suffix(".pcapng")
         self._progress.say(f"shrinking script {failure.number}")
         small = self._shrunk(failure, way, capture)

@@ -128,20 +128,20 @@ class SendingPlayer(Player):
         return buffer in self._asked() and len(self._fresh(buffer)) == self._peer.packet_count(buffer)
 
     def _named(self, buffer: int) -> list[int]:
-        """What RESENDs for this buffer request that was not sent since, as far as the buffer has it."""
-        waiting = {n for request in self._peer.find(Kind.RESEND, buffer) for n in self._waiting(request)}
-        return sorted(n for n in waiting if n < self._peer.packet_count(buffer))
+        """What RESENDs for this buffer request that was not sent since."""
+        return sorted({n for request in self._peer.find(Kind.RESEND, buffer) for n in self._waiting(buffer, request)})
 
-    def _waiting(self, request: Message) -> set[int]:
-        return (
-            set() if request.seq in self._peer.served else set(request.packets) - self._served.get(request.seq, set())
-        )
+    def _waiting(self, buffer: int, request: Message) -> set[int]:
+        """As far as the buffer has it: who knows no LDATA yet requests all that may be there."""
+        if request.seq in self._peer.served:
+            return set()
+        return set(request.packets) & set(range(self._peer.packet_count(buffer))) - self._served.get(request.seq, set())
 
     def _serve(self, buffer: int, packets: Iterable[int]) -> None:
         """A copy serves every request for it."""
         for request in self._peer.find(Kind.RESEND, buffer):
             self._served.setdefault(request.seq, set()).update(packets)
-            if not self._waiting(request):
+            if not self._waiting(buffer, request):
                 self._peer.served.add(request.seq)
 
     def _await_burst(self) -> None:

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any, Self
 
-ENDING = (signal.SIGINT, signal.SIGTERM)
+from netblt_conformance.common.child import ENDING
 
 
 class Interruption:

@@ -19,6 +19,7 @@ from netblt_conformance.baseline.command import deliver_to_ci, show
 from netblt_conformance.baseline.compare import Comparison, compare
 from netblt_conformance.baseline.document import document
 from netblt_conformance.common.arguments import number_of_jobs
+from netblt_conformance.common.child import ENDING
 from netblt_conformance.common.errors import JudgeError, LinkUnavailableError
 from netblt_conformance.common.verdicts import (
     FIRST_TRANSFER,
@@ -42,7 +43,7 @@ from netblt_conformance.report.page import render
 from netblt_conformance.report.progress import Progress
 from netblt_conformance.run import confirm, known, target
 from netblt_conformance.run.engine import Plan
-from netblt_conformance.run.interruption import ENDING, Interruption
+from netblt_conformance.run.interruption import Interruption
 from netblt_conformance.run.selection import Candidate
 from netblt_conformance.run.worker import Supervisor
 from netblt_conformance.sweep.plan import SweepPlan
