@@ -115,6 +115,22 @@ def test_an_ok_is_repeated_within_twice_the_timer_that_it_publishes(gap_ms: int,
     assert ("CLOSE-07" in seen(PASSIVE_RECEIVER, steps)) == wrong
 
 
+@pytest.mark.parametrize(("slowly", "wrong"), [(True, False), (False, True)])
+def test_an_ok_may_be_repeated_by_a_timer_that_slow_acknowledgements_raised(*, slowly: bool, wrong: bool) -> None:
+    """The OK waited in the queue with the value of an earlier moment, or the acknowledgement crosses it (TIMER-03)."""
+    begun = [*COMPLETE[:1], (S if slowly else MS, acked(2)), *COMPLETE[2:]]
+    assert ("CLOSE-07" in seen(PASSIVE_RECEIVER, [*begun, (1200 * MS, tells(ok(3, 0)))])) == wrong
+
+
+@pytest.mark.parametrize(("slowly", "wrong"), [(True, False), (False, True)])
+def test_slow_acknowledgements_raise_the_timer_above_what_was_published(*, slowly: bool, wrong: bool) -> None:
+    """TIMER-03: the OK holds the value of its moment; a RESEND after it is acknowledged after 1 s, or at once. Another
+    one is repeated after 11 s, which is long after any value that was published."""
+    asks = [*COMPLETE, (MS, acked(3)), (MS, tells(resend(4, 1, 0)))]
+    late = [(S if slowly else MS, acked(4)), (MS, tells(resend(5, 1, 0))), *every(S, 11, ALIVE)]
+    assert ("TIMER-01" in seen(PASSIVE_RECEIVER, [*asks, *late, (0, tells(resend(5, 1, 0)))])) == wrong
+
+
 @pytest.mark.parametrize(("gap_ms", "wrong"), [(300, False), (100, True)])
 def test_repetitions_keep_half_of_the_published_timer(gap_ms: int, wrong: bool) -> None:
     steps = [*COMPLETE, *every(gap_ms * MS, 3, tells(ok(3, 0)))]

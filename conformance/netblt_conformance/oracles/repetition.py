@@ -78,13 +78,14 @@ class RepetitionOracle(Oracle):
         waited_us = now_us - self._newest_us
         if self._new_ok is not None:
             seq, published_ms = self._new_ok
-            if waited_us > 2 * published_ms * MICROSECONDS_PER_MS + session.tolerances.crossing_us:
+            timer_us = session.following_acks(published_ms * MICROSECONDS_PER_MS)
+            if waited_us > 2 * timer_us + session.tolerances.crossing_us:
                 waited_ms = waited_us / MICROSECONDS_PER_MS
                 self.report(TOO_LATE, frame, seq=seq, published_ms=published_ms, waited_ms=waited_ms)
                 self._new_ok = None
         limit_us = session.control_repeat_max_us
         if self._published_ms:
-            limit_us = session.following_acks(session.tolerances.published_repeat_max_us(self._published_ms))
+            limit_us = session.published_repeat_max_us(self._published_ms)
         if waited_us > limit_us + session.round_trip_us and (seq := self._oldest()):
             self.report(NOT_REPEATED, frame, seq=seq, waited_s=waited_us / MICROSECONDS_PER_MS / 1000)
             self._newest_us = now_us

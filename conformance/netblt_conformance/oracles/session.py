@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from netblt_conformance.common.model import Role
+from netblt_conformance.common.model import MICROSECONDS_PER_MS, Role
 from netblt_conformance.common.tolerances import STALL_US, Tolerances
 from netblt_conformance.oracles.issued import Issued
 from netblt_conformance.oracles.life import Life
@@ -146,6 +146,12 @@ class Session:
     def following_acks(self, limit_us: int) -> int:
         """The control timer follows the time that the tester takes to acknowledge (TIMER-03)."""
         return max(limit_us, _ROUND_TRIPS * self.life.slowest_ack_us)
+
+    def published_repeat_max_us(self, published_ms: int) -> int:
+        """The same where an OK has published it: what the tester acknowledged later than that may have raised it since
+        (TIMER-03), and the repetitions back off from there."""
+        base_us = self.following_acks(published_ms * MICROSECONDS_PER_MS)
+        return self.following_acks(self.tolerances.published_repeat_max_us(base_us // MICROSECONDS_PER_MS))
 
     @property
     def control_limit(self) -> int:

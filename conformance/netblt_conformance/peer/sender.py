@@ -248,7 +248,9 @@ class SenderPeer(Peer):
             return self._repeat_limit_us
         oks = (m for seen in reversed(self.controls) for m in seen.packet.messages if m.kind is Kind.OK)
         newest = next(oks, None)
-        return self.tolerances.published_repeat_max_us(newest.control_timer_ms) if newest else self._repeat_limit_us
+        if newest is None:
+            return self._repeat_limit_us
+        return self.monitor.session.published_repeat_max_us(newest.control_timer_ms)
 
     @property
     def _repeat_limit_us(self) -> int:
