@@ -26,6 +26,7 @@ class Transfer(Trace):
 
     def __init__(self, buffers: int, client: bytes = b"file.bin", first: int = 0, packet_base: int = 0) -> None:
         super().__init__()
+        self.step = 1
         self.content = random.Random(buffers).randbytes(buffers * PACKET_BYTES * BUFFER_PACKETS - 5)
         self.buffers, self.client, self.first, self.packet_base = buffers, client, first, packet_base
 
@@ -37,7 +38,7 @@ class Transfer(Trace):
         self.control(*(go(1 + i, self.number(i)) for i in range(self.buffers)))
 
     def number(self, buffer: int) -> int:
-        return (self.first + buffer) & 0xFFFFFFFF
+        return (self.first + buffer * self.step) & 0xFFFFFFFF
 
     def piece(self, buffer: int, number: int, high: int | None = None, *, spoil: bool = False) -> int:
         at = (buffer * BUFFER_PACKETS + number) * PACKET_BYTES
@@ -87,6 +88,54 @@ def exported(reader: Reader, path: Path, folder: str, *options: str) -> dict[str
     place.chmod(0o777)
     reader.tshark(path, *options, "-q", "--export-objects", f"netblt,{place}")
     return {file.name: file.read_bytes() for file in place.iterdir()}
+
+
+def in_steps(step: int) -> Transfer:
+    """Four buffers whose numbers increase by `step`; the second comes before the first is complete."""
+    trace = Transfer(4)
+    trace.step = step
+    trace.opened()
+    for buffer, number in ((0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (1, 3), (0, 2), (0, 3)):
+        trace.piece(buffer, number)
+    for buffer in (2, 3):
+        for number in range(BUFFER_PACKETS):
+            trace.piece(buffer, number)
+    trace.closed()
+    return trace
+
+
+@pytest.mark.parametrize("passes", [(), ("-2",)], ids=["one-pass", "two-passes"])
+@pytest.mark.parametrize("step", [2, 7, 100_000])
+def test_buffer_numbers_in_steps_leave_nothing_out(
+    reader: Reader, capture: Path, step: int, passes: tuple[str, ...]
+) -> None:
+    """RFC 998 8: numbers increase, and the GOs name all of them."""
+    trace = in_steps(step)
+    path = trace.save(capture)
+    assert followed(reader, path, *passes) == trace.content
+    assert exported(reader, path, f"steps-{step}-{len(passes)}", *passes) == {"file.bin": trace.content}
+
+
+def test_a_buffer_that_the_capture_lacks_is_no_step(reader: Reader, capture: Path) -> None:
+    """The second buffer has a GO and no data."""
+    trace = in_steps(7)
+    del trace.frames[5:9]
+    assert list(exported(reader, trace.save(capture), "lacks-a-buffer")) == ["file.bin.incomplete"]
+
+
+def test_a_step_beyond_messages_that_the_capture_lacks_may_be_a_gap(reader: Reader, capture: Path) -> None:
+    """Two GOs came in a CONTROL that was not captured, and a buffer's data with it."""
+    trace = Transfer(4)
+    trace.opened()
+    del trace.frames[2]
+    trace.control(go(1, 0))
+    for buffer in (0, 3):
+        for number in range(BUFFER_PACKETS):
+            trace.piece(buffer, number)
+        trace.control(go(4, 3))
+    trace.control(ok(5, 0), ok(8, 3))
+    trace.header_only(forge.DONE, by_sender=False)
+    assert list(exported(reader, trace.save(capture), "lacks-messages")) == ["file.bin.incomplete"]
 
 
 @pytest.mark.parametrize("passes", [(), ("-2",)], ids=["one-pass", "two-passes"])

@@ -91,6 +91,25 @@ def test_what_the_capture_cannot_show_is_marked(reader: Reader) -> None:
     assert re.search(r"10\.0\.0\.1:1000 +10\.0\.0\.2:1 +\? +\? +\?", text)
 
 
+@pytest.mark.parametrize(("numbers", "estimated"), [((0, 7, 14), False), ((0, 1, 2), False), ((0, 7, 9), True)])
+def test_buffers_are_counted_by_their_gos(
+    reader: Reader, capture: Path, numbers: tuple[int, ...], estimated: bool
+) -> None:
+    """RFC 998 8: numbers increase by whatever step. In the last transfer the data of buffer 8 were not captured."""
+    trace = Trace(packet_size=PACKET_BYTES)
+    trace.open()
+    trace.response()
+    trace.control(
+        *(forge.go(1 + at, number) for at, number in enumerate((*numbers[:2], 8, 9) if estimated else numbers))
+    )
+    for number in numbers:
+        trace.buffer(number, 1, PACKETS, last=number == numbers[-1])
+    trace.control(*(forge.ok(10 + at, number) for at, number in enumerate(numbers)))
+    trace.header_only(DONE, by_sender=False)
+    (row,) = report(reader, trace.save(capture), "summary")
+    assert ("real_mbps" in row["estimates"]) == estimated, row
+
+
 def test_each_buffer_is_listed_with_its_times(reader: Reader, forged: Forged) -> None:
     (connection,) = report(reader, forged.path, "buffers")
     first, second, third = connection["buffers"]

@@ -25,6 +25,8 @@ struct transfer {
     int64_t next;  /* nb_buffer_order */
     bool from_one; /* packets are numbered from 1 */
     bool gap;      /* the capture lacks the buffer before `next` */
+    bool by_go;    /* valid: */
+    int64_t go;    /* the message that named the buffer that was handed out last, or a later one without news */
 };
 
 void nb_assembler_free(struct nb_assembler *assembler)
@@ -123,9 +125,11 @@ static nb_walk_result free_piece(const void *key _U_, void *value, void *pool)
     return FALSE;
 }
 
-static struct nb_whole *hand_out(struct nb_assembler *assembler, const struct nb_buffers *buffers,
+static struct nb_whole *hand_out(struct nb_assembler *assembler, const struct nb_stream *stream,
                                  struct transfer *transfer, wmem_allocator_t *scope, struct buffer *buffer)
 {
+    const struct nb_buffers *buffers = &stream->buffers;
+    const struct nb_messages *messages = &stream->messages;
     const struct nb_buffer_life *life = nb_buffer_life_find(buffers, buffer->number);
     struct nb_whole *whole = wmem_new0(scope, struct nb_whole);
 
@@ -140,6 +144,8 @@ static struct nb_whole *hand_out(struct nb_assembler *assembler, const struct nb
     wmem_tree_remove32(transfer->buffers, buffer->number);
     wmem_free(assembler->pool, buffer);
     transfer->next = nb_buffer_order(buffers, whole->buffer) + 1;
+    transfer->by_go = life != NULL && life->go_message != 0;
+    transfer->go = transfer->by_go ? messages->base + life->go_message - 1 : 0;
     return whole;
 }
 
@@ -197,15 +203,36 @@ static bool is_ok(const struct nb_buffers *buffers, uint32_t number, uint32_t fr
     return life != NULL && life->ok != 0 && nb_frame_of(life->ok) <= frame;
 }
 
+/* Numbers increase, by whatever step (RFC 998 8). Where all messages since the GO of the buffer before were captured,
+ * the next GO names the next buffer, and no buffer has a number between. */
+static void step_by_go(const struct nb_stream *stream, struct transfer *transfer)
+{
+    const struct nb_message_life *message;
+
+    if (!transfer->by_go || nb_buffer_life_find(&stream->buffers, (uint32_t)transfer->next) != NULL) {
+        return;
+    }
+    while ((message = nb_message_find_any(&stream->messages, transfer->go + 1)) != NULL) {
+        const int64_t order = nb_buffer_order(&stream->buffers, message->buffer);
+        if (message->type == NB_GO && order >= transfer->next) {
+            transfer->next = order;
+            return;
+        }
+        transfer->go++;
+    }
+}
+
 /* Buffers in order while they are complete. One that is not holds up the others until its OK shows that only the
  * capture missed its packets. */
 static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transfer *transfer, wmem_allocator_t *scope,
                                    const struct nb_record *record, bool over)
 {
-    const struct nb_buffers *buffers = &nb_stream_of_record(record)->buffers;
+    const struct nb_stream *stream = nb_stream_of_record(record);
+    const struct nb_buffers *buffers = &stream->buffers;
     struct nb_whole *first = NULL, **last = &first;
 
     while (transfer->started || find_start(transfer, buffers)) {
+        step_by_go(stream, transfer);
         struct buffer *buffer = (struct buffer *)wmem_tree_lookup32(transfer->buffers, (uint32_t)transfer->next);
         const bool missed = over || is_ok(buffers, (uint32_t)transfer->next, record->frame);
         const bool skipped = buffer == NULL && missed;
@@ -217,12 +244,13 @@ static struct nb_whole *take_turns(struct nb_assembler *assembler, struct transf
             }
             transfer->next = nb_buffer_order(buffers, buffer->number);
             transfer->gap = true;
+            transfer->by_go = false;
             continue;
         }
         if (buffer == NULL || !(missed || is_complete(buffers, transfer, buffer))) {
             break;
         }
-        *last = hand_out(assembler, buffers, transfer, scope, buffer);
+        *last = hand_out(assembler, stream, transfer, scope, buffer);
         last = &(*last)->next;
     }
     return first;

@@ -11,14 +11,36 @@ static guint one(struct nb_history *history _U_)
     return 1;
 }
 
+/* How many buffers there are from the first to the last one of which a packet was captured. Their numbers increase by
+ * whatever step (RFC 998 8): the GOs count them, and the numbers do where GOs were not captured. */
+static uint64_t buffers_sent(const struct nb_stream *stream)
+{
+    const struct nb_totals *totals = &stream->buffers.totals;
+    const struct nb_buffer_life *first = totals->lowest, *last = totals->highest;
+    const uint64_t by_number = (uint64_t)last->number - first->number + 1;
+    uint64_t count = 1;
+
+    if (first->go_message == 0 || last->go_message < first->go_message) {
+        return by_number;
+    }
+    for (uint32_t at = first->go_message; at < last->go_message; at++) { /* number at + 1 */
+        const struct nb_message_life *message = nb_message_find_any(&stream->messages, stream->messages.base + at);
+        if (message == NULL) {
+            return by_number;
+        }
+        const struct nb_buffer_life *named = nb_buffer_life_find(&stream->buffers, message->buffer);
+        count += message->type == NB_GO && named != NULL && named->go_message == at + 1;
+    }
+    return count;
+}
+
 /* Packets that must have been sent were never captured: all buffers up to the last one that was sent are full of
  * packets. After it a receiver may GO what never comes. */
 static bool has_holes(const struct nb_stream *stream)
 {
     const struct nb_totals *totals = &stream->buffers.totals;
 
-    return stream->account.exhausted_frame != 0 ||
-           (totals->started > 0 && totals->complete != (uint64_t)totals->highest->number - totals->lowest->number + 1);
+    return stream->account.exhausted_frame != 0 || (totals->started > 0 && totals->complete != buffers_sent(stream));
 }
 
 /* RFC 1030 section 3: user's bits by the time from start to finish; here OPEN (else the first packet) to the DONE (else
