@@ -175,6 +175,19 @@ def test_what_a_resend_requests_beyond_the_end_of_a_buffer_is_served_with_the_re
     assert [one.packet for one in sent if one.type in (Type.DATA, Type.LDATA)] == [1, 0, 1, 2, 3]
 
 
+def test_a_transfer_may_end_as_late_as_its_data_timers_have_grown(tmp_path: Path, built_library: Path) -> None:
+    """AMB-45: a data timer that doubles. The network loses seven retransmissions before it behaves."""
+    del built_library
+    library = faulty_library(tmp_path, "data-timers-double-for-long")
+    factory, role = SimLinkFactory(library), ROLES_BY_NAME["passive-receiver"]
+    terms = Parameters(buffer_size=102, packet_size=17, burst_size=1, burst_interval_ms=900, death_timer_s=60)
+    names = ("wait 5000", "data 0 0", "ack 1", "wait 12000000", "wait 12000000", "repairs-lost 0 6", "repair-lost 0")
+    moves = tuple(move(name) for name in names)
+    one = Script(role, 1, 120, terms, terms, moves=moves)
+    result = play.replay(one, factory, probe(factory, role, 1)[0])
+    assert (list(result.done), result.faults) == (list(moves), [])
+
+
 def test_the_captures_of_a_block_are_not_those_of_one_whose_number_begins_alike(tmp_path: Path) -> None:
     class Silent:
         def findings(self, _path: Path, *_options: str, violations: bool) -> list[Finding]:

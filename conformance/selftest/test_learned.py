@@ -71,6 +71,17 @@ def test_the_stored_machine_of_the_reference_predicts_a_transfer_and_its_late_pa
         assert [connection.do(name) for name in word] == load_other(None, part).run(word)
 
 
+@pytest.mark.parametrize("part", [part_named(role, MAIN) for role in ALL_ROLES], ids=str)
+def test_the_stored_machine_knows_deadlines_that_pass_where_an_input_of_a_transfer_did_not_come(part: Part) -> None:
+    """Several deadlines: the data timer and the control timer request packets; the death timer ends the connection."""
+    whole, deadlines = part.transfer, ("time",) * 3
+    missing = [(*whole[:at], *whole[at + 1 :]) for at in range(1, len(whole))]
+    words = {(*word[:place], *deadlines, *word[place:]) for word in missing for place in range(1, len(word) + 1)}
+    for word in sorted(words):
+        with Connection(reference_factory(), part, WORKS) as connection:
+            assert [connection.do(name) for name in word] == load_other(None, part).run(word), word
+
+
 def test_reactions_that_differ_from_time_to_time_end_the_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     count = itertools.count()
     monkeypatch.setattr(Connection, "do", lambda _connection, _name: str(next(count)))

@@ -234,7 +234,10 @@ static void TIMER_09_data_timers_cover_bursts_times_interval_plus_variance(void)
     CHECK_EQUAL(nb_data_timer_tight(profile, 0), profile->data_variance_min_us);
     CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, true, 0), 360 * MS);
     CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, true, 3), 8 * 360 * MS);
-    CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, true, 1000), 1024 * 360 * (netblt_time)MS);
+    CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, true, 7), 128 * 360 * MS);
+    CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, true, 8), 60000 * MS);
+    CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, true, 1000), 60000 * MS);
+    CHECK_EQUAL(nb_data_timer_waiting(profile, 50000 * MS, true, 1000), 2 * 75000 * (netblt_time)MS);
     CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, false, 0), 180 * MS);
     CHECK_EQUAL(nb_data_timer_waiting(profile, 120 * MS, false, 1), 360 * MS);
     for (int i = 0; i < 64; i++) /* R1030-07: bursts of five, 100 ms apart */

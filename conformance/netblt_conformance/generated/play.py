@@ -307,8 +307,9 @@ def _end_legally(case: Case, player: Player) -> None:
             _close(player, peer)
     else:
         assert isinstance(peer, SenderPeer)
+        assert isinstance(player, SendingPlayer)
         with _alive(case, player):
-            peer.finish(within_us=_PATIENCE_US + peer.pace_us)
+            peer.finish(within_us=max(_PATIENCE_US, player.longest_wait_us) + peer.pace_us)
         try:
             with findings.due("CLOSE-01"):
                 case.expect_delivered_by(peer)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from netblt_conformance.common.model import MICROSECONDS_PER_S
@@ -243,6 +245,16 @@ class SendingPlayer(Player):
         self.copies.send_foreign(copies.spoilt_data(wire, size, bit), peer.address)
         if not peer.monitor.session.was_sent(peer.number(buffer)):
             peer.lost_buffers.add(buffer)
+
+    @property
+    def longest_wait_us(self) -> int:
+        """Longer than what the next request may take: each may have taken longer than the one before (AMB-45)."""
+        peer, came_us = self._peer, defaultdict[int, list[int]](list)
+        for message in peer.messages.values():
+            if message.kind is Kind.RESEND:
+                came_us[message.buffer].append(peer.first_seen(message.seq).time_us)
+        waits = [after - before for times in came_us.values() for before, after in itertools.pairwise(sorted(times))]
+        return _LONGER * max(waits, default=0)
 
     def settle(self) -> None:
         """What was served in part is served whole: peer.finish() knows whole requests only."""

@@ -17,13 +17,18 @@ _SUFFIX_INPUTS = 8
 FEW_INPUTS = 10
 _TURNS = 5
 _BEGINNING_MOST = 6
+_WAITS = 4  # deadlines that pass one after the other
 
 
 def guiding(part: Part, names: Sequence[str]) -> list[Word]:
-    """A transfer with each input at each place, and how it goes on from there. With a small
-    alphabet also each two inputs by turns after each beginning of the transfer: what counts repetitions shows."""
+    """A transfer with each input at each place, and how it goes on from there. A transfer without one of its inputs, in
+    which several deadlines pass at each place. With a small alphabet also each two inputs by turns after each beginning
+    of the transfer: what counts repetitions shows."""
     whole = [name for name in part.transfer if name in names]
     found = {(*whole[:place], name, *whole[place:], TIME, "QUIT") for place in range(len(whole) + 1) for name in names}
+    for left_out in range(1, len(whole)):
+        rest = (*whole[:left_out], *whole[left_out + 1 :])
+        found |= {(*rest[:place], *(TIME,) * _WAITS, *rest[place:]) for place in range(left_out, len(rest) + 1)}
     if len(names) <= FEW_INPUTS:
         beginnings = [whole[:place] for place in range(1, min(len(whole), _BEGINNING_MOST) + 1)]
         found |= {(*begin, *(one, two) * _TURNS) for begin in beginnings for one in names for two in names}

@@ -55,7 +55,9 @@ const netblt_profile netblt_profile_mit1987 = {
 #define BACK_OFF_CEILING_SHARE 4
 #define BACK_OFF_CEILING_FACTOR 4
 #define BACK_OFF_CEILING_MIN_US (5 * SECOND_US)
-/* A data timer doubles at most this often, which is some minutes for usual buffers; the death timer rules beyond. */
+/* A data timer doubles up to so much, and at most so often: whoever loses a request again and again still goes on
+ * within a minute once the path is better. */
+#define WAITING_MOST_US (60 * SECOND_US)
 #define WAITING_DOUBLINGS_MAX 10
 /* Distances are averaged over at least this many packets, and over two bursts. */
 #define SPACING_SAMPLES_MIN 16
@@ -214,8 +216,10 @@ netblt_time nb_data_timer_tight(const netblt_profile *profile, netblt_time expec
 
 netblt_time nb_data_timer_waiting(const netblt_profile *profile, netblt_time expected_us, bool loose, unsigned repeats)
 {
-    unsigned doublings = (loose ? 1 : 0) + (repeats < WAITING_DOUBLINGS_MAX ? repeats : WAITING_DOUBLINGS_MAX);
-    return nb_data_timer_tight(profile, expected_us) << doublings;
+    netblt_time first = nb_data_timer_tight(profile, expected_us) << (loose ? 1 : 0);
+    netblt_time longer = first << (repeats < WAITING_DOUBLINGS_MAX ? repeats : WAITING_DOUBLINGS_MAX);
+    netblt_time most = first > WAITING_MOST_US ? first : WAITING_MOST_US;
+    return longer < most ? longer : most;
 }
 
 netblt_time nb_keepalive_interval(const netblt_profile *profile, uint16_t peer_death_s, uint16_t own_death_s)
