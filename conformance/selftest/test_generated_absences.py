@@ -82,3 +82,41 @@ def test_a_case_beside_scripts_is_reproduced_without_them(tmp_path: Path) -> Non
     base = ["netblt-conformance", "run", "--script", str(tmp_path / "script.1.toml"), "--seed", "2"]
     row = Result("another_case", ["OPEN-01"], "active-sender", Verdict.FAIL, "wrong", expected="right")
     assert causes.command(base, row) == "netblt-conformance run --seed 2 --role active-sender --select 'another case'"
+
+
+STALLS = {"client_stall_from": 1, "client_stall_until_us": 120 * 1_000_000}
+
+
+@pytest.mark.parametrize(
+    ("role", "moves", "mutant", "requirement"),
+    [
+        (
+            "passive-receiver",
+            ("data 0 0", "ack 1", "stall"),
+            "nothing-is-asked-for-while-the-client-stalls",
+            "TIMER-07",
+        ),
+        ("active-sender", ("go", "go", "control", "stall"), "silent-while-the-client-stalls", "TIMER-11"),
+    ],
+)
+def test_what_is_due_while_the_client_stalls_is_due_by_the_timers(
+    tmp_path: Path, built_library: Path, role: str, moves: tuple[str, ...], mutant: str, requirement: str
+) -> None:
+    """Stimulus: nothing new until the client of the implementation goes on. Outcome: what is missing is requested
+    (DATA-15), and the peer learns that the connection lives (TIMER-11)."""
+    terms = Parameters(buffer_size=64, packet_size=32, max_buffers=2, burst_interval_ms=10, death_timer_s=20)
+    iut = dataclasses.replace(terms, **STALLS)
+    played = tuple(move(name) for name in ("wait 5000", *moves))
+    one = Script(ROLES_BY_NAME[role], 1, 200, iut, terms, moves=played)
+    for library, wanted in ((built_library, set()), (faulty_library(tmp_path, mutant), {requirement})):
+        factory = SimLinkFactory(library)
+        result = play.replay(one, factory, probe(factory, one.role, 1)[0])
+        assert list(result.done) == list(played)
+        assert result.kinds == wanted, result.faults
+
+
+def test_nothing_is_sat_out_when_no_client_stalls(built_library: Path) -> None:
+    factory = SimLinkFactory(built_library)
+    terms = Parameters(buffer_size=64, packet_size=32, max_buffers=2, burst_interval_ms=10, death_timer_s=20)
+    one = Script(ROLES_BY_NAME["passive-sender"], 1, 200, terms, terms, moves=(move("go"), move("stall")))
+    assert list(play.replay(one, factory, probe(factory, one.role, 1)[0]).done) == [move("go")]

@@ -34,6 +34,7 @@ _TRICKLE = 5  # packets in five quarters of the death timer
 _STORM = 20  # copies of a packet at once
 _STORM_ANSWERS = 15  # so many packets are no coincidence
 _S_FOR_EACH_REPEAT = 3  # of the death timer, which ends the repetition
+_STALL_LEAST_US = 5 * MICROSECONDS_PER_S  # of a stall that is left to be sat out
 _HUSH_SHARE = 0.9  # of its death timer that the implementation hears nothing
 # Packets of other connections: type, source, and how far its port is from the tester's.
 STRAYS = (
@@ -124,6 +125,8 @@ class Player(ABC):
         yield Choice(Move("storm", (chance.randrange(2),)), 0.1)
         if self._may_hush():
             yield Choice(Move("trickle"), 0.1)
+        if self._stall_left_us >= _STALL_LEAST_US:
+            yield Choice(Move("stall"), 1)
         yield Choice(Move("again", (chance.randrange(_OLD_KEPT),)), 0.8)
         # Half of all damage is in the first fields after the header, where it would have an effect.
         bit = chance.choice((chance.getrandbits(16), chance.choice(_TELLING_BITS)))
@@ -161,6 +164,8 @@ class Player(ABC):
                 self._storm(opening=self.script.role.active and kind == 1)
             case "trickle", () if self._may_hush():
                 self._trickle()
+            case "stall", () if self._stall_left_us > 0:
+                self._sit_out()
             case "zeroed", (back, bit):
                 summed = self.peer.terms.data_checksum
                 self.copies.deliver_damaged(self._recent(back), lambda p: copies.zeroed(p, bit, data_summed=summed))
@@ -253,6 +258,23 @@ class Player(ABC):
             findings.tell(peer, findings.DIED_IN_TRANSFER, None)
         peer.send_keepalive()
         peer.speak_regularly()
+
+    @property
+    def _stall_left_us(self) -> int:
+        """How long the implementation's client still withholds its buffers."""
+        return self.script.iut.client_stall_until_us - self.peer.now_us if self.may_leave() else 0
+
+    def _sit_out(self) -> None:
+        """Until the client goes on, nothing new is sent: what the implementation does meanwhile depends on nothing but
+        its timers (DATA-15, TIMER-11)."""
+        while self._stall_left_us > 0 and not self.has_left():
+            self._acknowledge()
+            self.peer.listen(min(self._stall_left_us, self._death_us // 4))
+        self._acknowledge()
+
+    @abstractmethod
+    def _acknowledge(self) -> None:
+        """What is due to what came."""
 
     @abstractmethod
     def _send_known_packet(self) -> None:

@@ -144,6 +144,12 @@ class ReceivingPlayer(Player):
         """A sender that acts on the last OK beyond a hole (AMB-36) is done, and leaves before the hole is filled."""
         return self.may_leave() or all(message.kind is not Kind.OK for message in self._peer.queue[first:])
 
+    def _acknowledge(self) -> None:
+        """Whoever requests gets an answer, which says nothing of timers."""
+        for number in self._complete():
+            self.play(Move("ok", (number,)))
+        self.play(Move("control"))
+
     def _send_known_packet(self) -> None:
         known = self.copies.newest((Type.CONTROL, Type.OPEN, Type.RESPONSE))
         assert known is not None
@@ -206,12 +212,10 @@ class ReceivingPlayer(Player):
             peer.expect(lambda packet: packet.acks and packet.high_seq >= newest, peer.ack_deadline_us, what)
 
     def behave(self) -> None:
-        for number in self._complete():
-            self.play(Move("ok", (number,)))
         for number in sorted(self._gone - self._confirmed):
             if self._may_ask(number):
                 self.play(Move("resend", (number, *self._missing(number))))
-        self.play(Move("control"))
+        self._acknowledge()
 
     def _can_ask(self, number: int, packets: list[int]) -> bool:
         return bool(packets) and self._may_ask(number) and set(packets) <= set(self._missing(number))

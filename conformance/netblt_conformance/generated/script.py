@@ -32,7 +32,7 @@ _MANY_PACKETS, _MANY_PACKETS_SHARE = (260, 260, 1000), 0.03
 _BUFFERS = (1, 2, 3, 3, 4, 6, 8)
 _MANY_BUFFERS, _MANY_SHARE = 150, 0.02  # more control messages than a byte counts
 _OPENINGS_LOST = (0, 0, 0, 0, 1, 2)
-_STALL_SHARE, _STALLS_US = 0.12, (50_000, 400_000, 3_000_000, 40_000_000)
+_STALL_SHARE, _STALLS_US = 0.15, (50_000, 400_000, 3_000_000, 40_000_000, 120_000_000)
 _MAX_BUFFERS = (1, 1, 2, 2, 3, 4, 6)
 _VERY_MANY, _VERY_MANY_SHARE = 512, 0.015  # outstanding buffers: the low byte of this is 0
 # The last ones are longer than a byte, no multiple of a tick, and slow.

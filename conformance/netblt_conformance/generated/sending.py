@@ -70,6 +70,10 @@ class SendingPlayer(Player):
         acked = self._peer.monitor.session.highest_ack_sent
         return super()._may_hush() and acked == self._known == self._peer.consecutive
 
+    def _acknowledge(self) -> None:
+        if self._peer.consecutive > self._known:
+            self.play(Move("ack", (self._peer.consecutive,)))
+
     def _send_known_packet(self) -> None:
         """Data where there are any: they too show that the tester is alive."""
         peer = self._peer
@@ -220,7 +224,7 @@ class SendingPlayer(Player):
             # Or what was requested came another way, or the connection is over.
             return bool(self._named(buffer) or peer.find(Kind.OK, buffer)) or self.has_left()
 
-        patience_us = _REQUEST_US
+        patience_us = max(_REQUEST_US, self.longest_wait_us)
         for _ in range(times):
             self.play(Move("repair-lost", (buffer,)))
             lost_us = peer.now_us
@@ -264,12 +268,10 @@ class SendingPlayer(Player):
                 self.play(Move("data", (buffer, *named)))
 
     def behave(self) -> None:
-        peer = self._peer
         for buffer in self._asked():
             if numbers := self._fresh(buffer) or self._named(buffer):
                 self.play(Move("data", (buffer, *numbers)))
-        if peer.consecutive > self._known:
-            self.play(Move("ack", (peer.consecutive,)))
+        self._acknowledge()
 
     def _carry(self, number: int) -> None:
         if number > self._known:
