@@ -145,7 +145,7 @@ class ReceivingPlayer(Player):
         return self.may_leave() or all(message.kind is not Kind.OK for message in self._peer.queue[first:])
 
     def _acknowledge(self) -> None:
-        """Whoever requests gets an answer, which says nothing of timers."""
+        """A request gets an answer, which shows nothing of timers."""
         for number in self._complete():
             self.play(Move("ok", (number,)))
         self.play(Move("control"))
