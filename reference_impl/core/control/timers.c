@@ -55,8 +55,8 @@ const netblt_profile netblt_profile_mit1987 = {
 #define BACK_OFF_CEILING_SHARE 4
 #define BACK_OFF_CEILING_FACTOR 4
 #define BACK_OFF_CEILING_MIN_US (5 * SECOND_US)
-/* A data timer doubles up to so much, and at most so often: a transfer that has lost many retransmissions goes on within
- * a minute once the path is better. */
+/* A data timer doubles up to so much, and at most so often: a transfer that has lost many retransmissions goes on
+ * within a minute once the path is better. */
 #define WAITING_MOST_US (60 * SECOND_US)
 #define WAITING_DOUBLINGS_MAX 10
 /* Distances are averaged over at least this many packets, and over two bursts. */
