@@ -4,9 +4,7 @@ pairs complete, which are documented not to, and which are neither."""
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
-import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,6 +18,7 @@ from netblt_conformance.bakeoff.incompatible import Entry, Opener, VariantMeetin
 from netblt_conformance.bakeoff.variant_pairs import REFERENCE, Found, Member, Plan, meet, pairs
 from netblt_conformance.common import paths
 from netblt_conformance.common.arguments import number_of_jobs
+from netblt_conformance.common.pool import in_processes
 from netblt_conformance.common.verdicts import ExitCode, Verdict
 from netblt_conformance.common.words import fit
 from netblt_conformance.mutants.mutants import Variant, chosen, load_variants
@@ -82,11 +81,10 @@ def picked(every: Sequence[Variant], names: Sequence[str]) -> tuple[Sequence[Var
 
 
 def _built(made: Workshop, some: Sequence[Variant], jobs: int, progress: Progress) -> Iterator[Member]:
-    context = multiprocessing.get_context("fork")
-    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        for number, (variant, library) in enumerate(zip(some, pool.map(made.build, some), strict=True), 1):
-            progress.show(_BUILDING, number, len(some))
-            yield Member(variant.name, library)
+    libraries = in_processes(made.build, some, jobs)
+    for number, (variant, library) in enumerate(zip(some, libraries, strict=True), 1):
+        progress.show(_BUILDING, number, len(some))
+        yield Member(variant.name, library)
 
 
 def _explanation(entries: Sequence[Entry], meeting: VariantMeeting) -> Entry | None:

@@ -8,9 +8,12 @@ A sub-command's modules are imported when it is given, so that help and mistakes
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,6 +182,24 @@ def _catalogue_error() -> Any:
     return CatalogueError
 
 
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does: its processes end with it, and its temporary files go."""
+
+    def end(_number: int, _frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGTERM)
+    handles = before is signal.SIG_DFL and threading.current_thread() is threading.main_thread()
+    if handles:
+        signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        if handles and signal.getsignal(signal.SIGTERM) is end:  # else it is ignored until the end of the process
+            signal.signal(signal.SIGTERM, before)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [EXPERIMENT]:
@@ -190,9 +211,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:  # with the usage of the command that was given, not of all
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        return int(_function(COMMANDS[options.command].action)(options))
+        with _ended_by_signals():
+            return int(_function(COMMANDS[options.command].action)(options))
     except BrokenPipeError:
         sys.stderr.close()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
     except _catalogue_error() as error:
         for mistake in error.mistakes:
             print(fit(f"error: catalogue: {mistake}"), file=sys.stderr)

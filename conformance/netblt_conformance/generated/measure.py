@@ -4,8 +4,6 @@ variant of it."""
 
 from __future__ import annotations
 
-import concurrent.futures
-import multiprocessing
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +15,7 @@ from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import paths
 from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.model import ALL_ROLES
+from netblt_conformance.common.pool import in_processes
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.generated import play, summary
@@ -126,11 +125,6 @@ def _found(tshark: Tshark, block: Block, *, own: bool) -> Iterator[Failure]:
             yield replace(failure, reasons=("; ".join((*whose, *failure.reasons)),))
 
 
-def _in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[Outcome]:
-    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool:
-        yield from pool.map(judge, tasks)
-
-
 def mutants(
     names: Sequence[str],
     count: int,
@@ -205,7 +199,7 @@ def _measure(
     mistakes: list[str] = []
     with workshop(paths.core()) as made:
         tasks = [Task(made, entry, count, seed, illegal) for entry in entries]
-        for entry, outcome in zip(entries, _in_parallel(tasks, number_of_jobs(jobs)), strict=True):
+        for entry, outcome in zip(entries, in_processes(judge, tasks, number_of_jobs(jobs)), strict=True):
             if outcome.mistake:
                 mistakes.append(outcome.mistake)
                 continue

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
-import multiprocessing
 import shutil
 import tempfile
 import time
@@ -19,6 +17,7 @@ from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import paths, wording
 from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.model import ALL_ROLES, address_text
+from netblt_conformance.common.pool import in_processes
 from netblt_conformance.common.verdicts import Cause, ExitCode, Origin, Result, Verdict
 from netblt_conformance.judges.second import disagreements, findings
 from netblt_conformance.judges.tshark import Tshark
@@ -203,9 +202,7 @@ def in_parallel(
     work: Callable[[Workshop, Any], Outcome], made: Workshop, entries: Sequence[Any], jobs: int
 ) -> Iterator[Outcome]:
     """Outcomes in the order of the entries."""
-    context = multiprocessing.get_context("fork")
-    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        yield from pool.map(_guarded, [(work, made, entry) for entry in entries])
+    yield from in_processes(_guarded, [(work, made, entry) for entry in entries], jobs)
 
 
 def _guarded(task: tuple[Callable[[Workshop, Any], Outcome], Workshop, Any]) -> Outcome:
