@@ -23,7 +23,7 @@ def _begin() -> None:
 
 
 def in_processes(function: Callable[[Item], Found], items: Sequence[Item], jobs: int) -> Iterator[Found]:
-    """What the function answers, in the order of the items, at most `jobs` at a time. An exception of the function is
+    """What the function returns, in the order of the items, at most `jobs` at a time. An exception of the function is
     raised here. When the caller stops, or is interrupted, the processes are killed."""
     pool = concurrent.futures.ProcessPoolExecutor(
         jobs, mp_context=multiprocessing.get_context("fork"), initializer=_begin
