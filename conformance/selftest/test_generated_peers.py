@@ -243,6 +243,12 @@ def test_other_packets_than_keepalives_keep_a_connection_alive(factory: SimLinkF
         ]
 
 
+def test_packets_just_before_keepalives_may_get_their_answers_among_them(factory: SimLinkFactory) -> None:
+    """CTRL-10: each CONTROL is acknowledged; no KEEPALIVE is (TIMER-12)."""
+    moves = ("go", "control", WAIT, *("control",) * 18, "storm 0")
+    assert played(factory, "passive-sender", *moves) == list(moves)
+
+
 @pytest.mark.parametrize("name", ["foreign 3", "damaged 9", "refuse", "abort", "none", "restart", "zero 1", "loose 4"])
 def test_an_active_end_opens_beside_other_packets_or_not_at_all(factory: SimLinkFactory, name: str) -> None:
     for known in ("active-sender", "active-receiver"):

@@ -60,6 +60,13 @@ class Copies:
         sent = (number for number in range(len(frames) - 1, -1, -1) if self._is_ours(number))
         return list(itertools.islice(sent, _RECENT))
 
+    def sent_since(self, time_us: int) -> int:
+        """How many packets of this connection the tester has sent since then, without KEEPALIVEs."""
+        frames = self._peer.link.capture.frames
+        newest = itertools.takewhile(lambda number: frames[number].time_us >= time_us, reversed(range(len(frames))))
+        ours = (packets.read(self.payload(number)).type for number in newest if self._is_ours(number))
+        return sum(one is not Type.KEEPALIVE for one in ours)
+
     def opening(self) -> int:
         """The frame of the tester's first OPEN or RESPONSE."""
         numbers = [number for number in range(len(self._peer.link.capture.frames)) if self._is_ours(number)]

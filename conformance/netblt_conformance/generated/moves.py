@@ -217,6 +217,7 @@ class Player(ABC):
     def _storm(self, *, opening: bool) -> None:
         """Neither KEEPALIVEs nor copies of the RESPONSE are answered (TIMER-12, OPEN-08)."""
         peer = self.peer
+        due = self.copies.sent_since(peer.now_us - peer.ack_deadline_us)  # each may still get an answer
         for _ in range(_STORM):
             if opening:
                 self.copies.deliver(self.copies.opening())
@@ -226,7 +227,7 @@ class Player(ABC):
         answers = [seen for seen in came if seen.packet.type not in findings.OF_NO_CONNECTION]
         # The parts of a queue that is repeated are no answers (AMB-33): none of them comes twice.
         parts = Counter(seen.packet.messages for seen in answers if seen.packet.messages)
-        count = sum(not seen.packet.messages for seen in answers) + max(parts.values(), default=0)
+        count = sum(not seen.packet.messages for seen in answers) + max(parts.values(), default=0) - due
         if count >= _STORM_ANSWERS:
             check = findings.STORM["OPEN-08" if opening else "TIMER-12"]
             findings.tell(peer, check, answers[0].frame, count=count)
