@@ -131,6 +131,13 @@ def test_slow_acknowledgements_raise_the_timer_above_what_was_published(*, slowl
     assert ("TIMER-01" in seen(PASSIVE_RECEIVER, [*asks, *late, (0, tells(resend(5, 1, 0)))])) == wrong
 
 
+@pytest.mark.parametrize(("gaps_ms", "wrong"), [((500, 1000, 2000, 4000, 8000), False), ((500, 500, 8000), True)])
+def test_repetitions_may_double_the_time_between_them(gaps_ms: tuple[int, ...], wrong: bool) -> None:
+    """AMB-44: beyond ten times of what the OK publishes too."""
+    steps = [*COMPLETE, *((gap_ms * MS, tells(ok(3, 0))) for gap_ms in gaps_ms)]
+    assert ("TIMER-01" in seen(PASSIVE_RECEIVER, steps)) == wrong
+
+
 @pytest.mark.parametrize(("gap_ms", "wrong"), [(300, False), (100, True)])
 def test_repetitions_keep_half_of_the_published_timer(gap_ms: int, wrong: bool) -> None:
     steps = [*COMPLETE, *every(gap_ms * MS, 3, tells(ok(3, 0)))]

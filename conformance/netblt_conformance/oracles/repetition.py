@@ -34,6 +34,7 @@ class RepetitionOracle(Oracle):
         super().__init__(session, report)
         self._messages: set[int] = set()
         self._newest_us = -1  # when a CONTROL came last
+        self._gap_us = 0  # between that and the one before, where nothing in it was new
         self._provoked_us = -1  # when a packet of the tester left last
         self._published_ms = 0  # by the newest OK; 0: by none
         self._new_ok: tuple[int, int] | None = None  # an OK that was not repeated yet, and what it publishes
@@ -55,6 +56,8 @@ class RepetitionOracle(Oracle):
             return
         if self._newest_us < time_us:
             self._judge_gap(packet, time_us, frame)
+            repeats = {message.seq for message in packet.messages} <= self._messages
+            self._gap_us = time_us - self._newest_us if repeats else 0
             self._new_ok = None
         elif not {message.seq for message in packet.messages} <= self._messages:  # what is new made all parts leave
             self._gaps_us.clear()
@@ -85,7 +88,7 @@ class RepetitionOracle(Oracle):
                 self._new_ok = None
         limit_us = session.control_repeat_max_us
         if self._published_ms:
-            limit_us = session.published_repeat_max_us(self._published_ms)
+            limit_us = session.published_repeat_max_us(self._published_ms, self._gap_us)
         if waited_us > limit_us + session.round_trip_us and (seq := self._oldest()):
             self.report(NOT_REPEATED, frame, seq=seq, waited_s=waited_us / MICROSECONDS_PER_MS / 1000)
             self._newest_us = now_us

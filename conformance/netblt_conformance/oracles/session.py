@@ -18,6 +18,7 @@ from netblt_conformance.oracles.life import Life
 from netblt_conformance.packets.packets import Packet, Type, data_checksum
 
 _ROUND_TRIPS = 6  # a smoothed round trip and several times its variance
+_GROWTH = 3  # of the time from one repetition to the next (AMB-44); doubling is usual
 
 
 def after(a: int, b: int) -> bool:
@@ -147,11 +148,13 @@ class Session:
         """The control timer follows the time that the tester takes to acknowledge (TIMER-03)."""
         return max(limit_us, _ROUND_TRIPS * self.life.slowest_ack_us)
 
-    def published_repeat_max_us(self, published_ms: int) -> int:
+    def published_repeat_max_us(self, published_ms: int, gap_us: int) -> int:
         """The same where an OK has published it: what the tester acknowledged later than that may have raised it since
-        (TIMER-03), and the repetitions back off from there."""
+        (TIMER-03), and the repetitions may back off from there (AMB-44). `gap_us`: between the last two."""
         base_us = self.following_acks(published_ms * MICROSECONDS_PER_MS)
-        return self.following_acks(self.tolerances.published_repeat_max_us(base_us // MICROSECONDS_PER_MS))
+        limit_us = self.tolerances.published_repeat_max_us(base_us // MICROSECONDS_PER_MS)
+        grown_us = min(self.tolerances.control_repeat_max_us, _GROWTH * gap_us)
+        return self.following_acks(max(limit_us, grown_us))
 
     @property
     def control_limit(self) -> int:

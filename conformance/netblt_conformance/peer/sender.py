@@ -250,7 +250,9 @@ class SenderPeer(Peer):
         newest = next(oks, None)
         if newest is None:
             return self._repeat_limit_us
-        return self.monitor.session.published_repeat_max_us(newest.control_timer_ms)
+        came_us = self.controls[-1].time_us
+        before_us = next((s.time_us for s in reversed(self.controls) if s.time_us < came_us - PARTS_US), came_us)
+        return self.monitor.session.published_repeat_max_us(newest.control_timer_ms, came_us - before_us)
 
     @property
     def _repeat_limit_us(self) -> int:
