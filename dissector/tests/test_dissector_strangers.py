@@ -217,3 +217,23 @@ def test_data_without_a_go_make_no_buffer_that_needs_an_ok(
     trace.null_ack(newest + 2)
     trace.header_only(forge.DONE, by_sender=False)
     assert verdicts(reader, trace.save(capture), "CLOSE-01") == verdict
+
+
+@pytest.mark.parametrize(("acknowledged", "wrong"), [(1500, False), (1600, True)])
+def test_so_many_messages_as_a_buffer_has_packets_may_wait_for_one_acknowledgement(
+    reader: Reader, capture: Path, acknowledged: int, wrong: bool
+) -> None:
+    """A receiver that requests each packet in a message of its own: 1499 RESENDs in 15 CONTROLs (AMB-33)."""
+    trace = Trace()
+    trace.terms = lambda: {"buffer_size": 2000 * 16, "packet_size": 16, "max_buffers": 1}  # type: ignore[method-assign]
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    trace.null_ack(1)
+    for first in range(0, 1500, 100):
+        trace.control(*(resend(2 + number, 0, [number]) for number in range(first, min(first + 100, 1499))))
+    trace.null_ack(acknowledged)
+    for _ in range(12):  # time enough for what may have been delayed
+        trace.control(go(1501, 1))
+    found = {finding.requirement for finding in reader.findings(trace.save(capture))}
+    assert found & {"CTRL-05", "CTRL-06", "CTRL-07"} == ({"CTRL-06"} if wrong else set())

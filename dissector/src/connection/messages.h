@@ -8,7 +8,7 @@
 #include "decode/parse.h"
 #include "wireshark/series.h"
 
-/* So many messages may wait for their acknowledgement; RFC 998 thinks of 50 to 80 in a packet. */
+/* A message that is so far above all others is not believed; RFC 998 thinks of 50 to 80 in a packet. */
 #define NB_MESSAGE_WINDOW 1024
 
 /* One control message, however often it was sent. */
@@ -34,6 +34,7 @@ struct nb_messages {
     bool known;
     int64_t base;           /* number of the first of `lives` */
     int64_t marked;         /* the highest that is marked as acknowledged */
+    int64_t in_time;        /* the highest that was captured before its acknowledgement */
     struct nb_series lives; /* of struct nb_message_life */
 };
 

@@ -162,8 +162,8 @@ static enum nb_heard_kind kind_of(const struct nb_stream *stream, int64_t seq, c
     if (life != NULL && life->sent > 0 && life->in_time) {
         return NB_HEARD_AGAIN;
     }
-    return life != NULL && seq > stream->acked && seq <= stream->acked + NB_MESSAGE_WINDOW ? NB_HEARD_FRESH
-                                                                                           : NB_HEARD_LATE;
+    const int64_t highest = MAX(stream->acked, stream->messages.in_time);
+    return life != NULL && seq > stream->acked && seq <= highest + NB_MESSAGE_WINDOW ? NB_HEARD_FRESH : NB_HEARD_LATE;
 }
 
 static struct nb_heard take_message(struct nb_event *event, const struct nb_message *message)
@@ -185,6 +185,7 @@ static struct nb_heard take_message(struct nb_event *event, const struct nb_mess
     }
     if (kind == NB_HEARD_FRESH) {
         life->in_time = true;
+        stream->messages.in_time = MAX(stream->messages.in_time, seq);
     }
     if (life != NULL && (life->sent == 0 || nb_frame_of(nb_message_sendings(life)[life->sent - 1]) != event->frame)) {
         nb_message_sent(life, event->moment);

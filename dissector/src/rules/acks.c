@@ -91,8 +91,9 @@ static void take_acknowledged(const struct nb_event *event)
             unseen = unseen == 0 && (uint16_t)seq != 0 ? seq : unseen;
         }
     }
-    if (event->ack.now - event->ack.before > NB_MESSAGE_WINDOW) {
-        unseen = unseen == 0 ? event->ack.before + 1 : unseen;
+    if (unseen == 0 && (uint16_t)(event->ack.before + 1) != 0 &&
+        nb_message_find(&stream->messages, event->ack.before + 1) == NULL) {
+        unseen = event->ack.before + 1;
     }
     if (unseen != 0) {
         judge_unseen(event, unseen, event->ack.now);
