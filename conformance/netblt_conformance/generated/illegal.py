@@ -8,6 +8,7 @@ are the values of the fields."""
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ _EARLY = 0.02  # share of the moves that confirm a buffer which was not sent: ma
 _SENSELESS = frozenset({"buffer", "entry", "count", fields.BYTES})
 _HEADER = frozenset({"version", "padding"})  # fields that a reader may or may not look at
 _ENDS = (Effect.END, Effect.ABORT)
+_ABORTING = (Effect.ABORT, Effect.ABORTED)
 _ABORTS = (Type.ABORT, Type.REFUSED)
 _LEAVING = (Type.ABORT, Type.QUIT)
 _ANSWERS = (Type.ABORT, Type.REFUSED, Type.QUITACK)  # to a packet of no connection (AMB-55)
@@ -228,6 +230,8 @@ class Illegal:
             self._queue(made.message)
         else:
             self._send(made)
+        if made.demand.effect in _ABORTING:
+            self._peer.monitor.came_late()  # its ABORT may come after an ABORT of the tester
         if made.demand.effect is Effect.ABORTED:
             self._expect_abort()
         elif made.demand.effect in _ENDS:
@@ -304,6 +308,17 @@ class Illegal:
         self._answered |= {seen.frame for seen in answers()}
 
     # ---- judging ----
+
+    def note_answers(self) -> None:
+        """An ABORT for a foreign unique ID may come later than at once, and the connection goes on."""
+        peer = self._peer
+        if peer.link.status().failed:
+            return
+        since_us = peer.now_us - peer.tolerances.reaction_max_us
+        strange_us = [at_us for at_us, demand in self._played if demand.effect in _ABORTING]
+        if strange_us and strange_us[-1] >= since_us:
+            came = itertools.takewhile(lambda seen: seen.time_us >= strange_us[-1], reversed(peer.seen))
+            self._answered |= {seen.frame for seen in came if seen.packet.type in _ABORTS}
 
     def is_elsewhere(self, seen: Seen) -> bool:
         """Whether the packet is for another connection, or about one."""

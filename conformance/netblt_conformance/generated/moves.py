@@ -371,5 +371,6 @@ class Player(ABC):
     def has_left(self) -> bool:
         """Whether the implementation has ended the connection."""
         leaving = (Type.QUIT, Type.ABORT, Type.REFUSED)
+        self.illegal.note_answers()
         ours = (seen.packet for seen in self.peer.seen if not self.illegal.is_elsewhere(seen))
         return any(packet.type in leaving for packet in ours) or self.peer.link.status().closed
