@@ -256,6 +256,18 @@ def test_a_request_may_wait_for_room_in_a_control() -> None:
     assert "RESEND-01" not in seen(PASSIVE_RECEIVER, steps)
 
 
+@pytest.mark.parametrize(("later", "wrong"), [(0, False), (200 * MS, True)])
+def test_a_part_of_a_request_may_be_acknowledged_before_the_next_part_comes(later: int, wrong: bool) -> None:
+    """AMB-33: packets 0 to 2 are missing, each is requested in a message of its own, all at one moment. A request that
+    comes much later and leaves out what was not sent since is none of these parts."""
+    end = given(TESTER.data(Packet(b"", type=Type.LDATA, buffer=0, packet=3, high_seq=2, data=bytes(40))))
+    parts = [(60 * MS, tells(resend(3, 0, 0), resend(4, 0, 1))), (0, acked(4)), (later, tells(resend(5, 0, 2)))]
+    steps = [(MS, tells(go(1, 0), go(2, 1))), (MS, acked(2)), (MS, end), *parts, *every(S, 2, ALIVE, SIGN)]
+    terms = dataclasses.replace(TERMS, buffer_size=160, packet_size=40)
+    opening = [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
+    assert ("RESEND-01" in seen(PASSIVE_RECEIVER, steps, opening)) == wrong
+
+
 # ---- a sender ----
 
 SENT: Timed = [

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from netblt_conformance.common.model import MICROSECONDS_PER_MS
@@ -244,10 +246,17 @@ class RequestOracle(Oracle):
             if omission.buffer == message.buffer:  # this is the next part of the same request
                 omission.missing -= set(message.packets)
         missing -= set(message.packets)
-        for other in self._unacknowledged(Kind.RESEND, message.buffer):
+        for other in (*self._unacknowledged(Kind.RESEND, message.buffer), *self._just_requested(message, time_us)):
             missing -= set(other.packets)
         if missing and size + 2 * len(missing) + 2 <= self.session.control_limit:
             self._omitted.append(_Omission(message.buffer, missing, time_us, frame))
+
+    def _just_requested(self, message: Message, time_us: int) -> Iterator[Message]:
+        """Earlier parts of the same request, which may be acknowledged before the last part comes (AMB-33)."""
+        session = self.session
+        since_us = time_us - session.slack_us - session.tolerances.crossing_us
+        newest = reversed(self._of_buffer[Kind.RESEND, message.buffer])
+        return itertools.takewhile(lambda other: self._came_us[other.seq] >= since_us, newest)
 
     def _is_final(self, omission: _Omission, time_us: int) -> bool:
         """Once the moment is over at which a list came, no further part of it comes; what it lacks is reported."""
