@@ -53,8 +53,11 @@ def judge(case: Case, player: Player) -> None:
     if not peer.link.tells_outcome or not (peer.link.status().succeeded or peer.link.status().failed):
         return  # a sender may outlive its death timer (AMB-65)
     peer.go_silent()
-    # A QUIT may be answered as long as its sender can be alive (QUIT-03).
+    # A QUIT may be answered as long as its sender can be alive (QUIT-03), after a dally (CLOSE-04).
     until_us = peer.now_us + max(case.tolerances.close_max_us, death_max_us(peer.terms.iut_death_timer_s))
+    if isinstance(peer, ReceiverPeer):
+        published_ms = max((one.control_timer_ms for one in peer.monitor.session.issued.messages), default=0)
+        until_us += 2 * peer.ms(published_ms)
     while not peer.link.status().closed and peer.now_us < until_us:
         peer.listen(QUIET_US)
     if not peer.link.status().closed:

@@ -274,13 +274,14 @@ def _end_legally(case: Case, player: Player) -> None:
         _repeat_quit(player)
     elif player.left == QUIT_ENDLESS:
         _end_endlessly(peer)
+    elif player.left.startswith("client-quit") and not _await_quit(player):
+        if isinstance(peer, SenderPeer):
+            case.expect_delivered_by(peer)
     elif player.left == "client-quit-unanswered":
-        _await_quit(player)
         peer.listen(2 * peer.terms.iut_death_timer_s * MICROSECONDS_PER_S)
         peer.silence([Type.QUIT], 10 * MICROSECONDS_PER_S, "the death timer has expired, which ends the repetition")
         peer.expect_failure()
     elif player.left.startswith("client-quit"):
-        _await_quit(player)
         player.illegal.pester()
         if player.left == "client-quit-crossed":
             peer.send_quit()
@@ -401,9 +402,10 @@ def _end_endlessly(peer: ReceiverPeer | SenderPeer) -> None:
         findings.tell(peer, findings.REASON_BEYOND, None, reason=reason)
 
 
-def _await_quit(player: Player) -> None:
+def _await_quit(player: Player) -> bool:
     """A QUIT may wait for the end of the buffer that is under way (QUIT-04): the peer goes on until it comes. The first
-    ones may be lost (QUIT-02)."""
+    ones may be lost (QUIT-02). False where the transfer is complete by then: a QUIT ends a transfer that goes on
+    (RFC 998 5.3.2)."""
     peer, stopped_us = player.peer, player.peer.now_us
     inside = player.inside()
 
@@ -412,6 +414,8 @@ def _await_quit(player: Player) -> None:
 
     known, deadline_us = came(), peer.now_us + _PATIENCE_US
     while peer.now_us < deadline_us and came() <= player.repeats:
+        if not came() and peer.link.status().succeeded and not player.may_leave():
+            return False
         if peer.now_us > stopped_us + QUIET_US or not inside:
             player.behave()
         peer.listen(_LOOK_US if not known else QUIET_US)
@@ -422,6 +426,7 @@ def _await_quit(player: Player) -> None:
         with findings.due("QUIT-06"):
             peer.expect_type(Type.QUIT)
     _judge_quit(player, inside, stopped_us + QUIET_US)
+    return True
 
 
 def _judge_quit(player: Player, inside: int, waits_until_us: int) -> None:
