@@ -273,11 +273,25 @@ note: Some details are omitted, run with `RUST_BACKTRACE=full` for a verbose bac
 """
 GO = "ready\npanic: runtime error: index out of range [3]\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:7 +0x1d\n"
 PYTHON = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    1 / 0\nZeroDivisionError: zero\n'
+JAVASCRIPT = """\
+/a.js:1
+function f() { return null.y }
+                           ^
+
+TypeError: Cannot read properties of null
+    at f (/a.js:1:28)
+    at /a.js:2:22
+    at process.processTicksAndRejections (node:internal/process/task_queues:77:11)
+
+Node.js v20.20.2
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "begin"),
     [
+        (JAVASCRIPT, "TypeError: Cannot read properties of null / at f (/a.js:1:28) / "),
+        ("look at this\nnow at last\nat once\n", "look at this / now at last / at once"),
         (RUST, "thread 'main' panicked at src/core.rs:41:9: / attempt to divide by zero / "),
         (GO, "panic: runtime error: index out of range [3] / "),
         (PYTHON, 'File "a.py", line 1, in <module> / 1 / 0 / ZeroDivisionError: zero'),

@@ -46,12 +46,17 @@ def printable(text: str, limit: int = WORDS_MAX) -> str:
 
 # What the runtimes of Rust, Go, Java and C++ print in front of a stack trace. Python prints its reason at the end.
 _TRACE_BEGINS = re.compile(r"thread '.*' panicked at |panic: |fatal error: |Exception in thread |terminate called ")
+# A place in a trace of JavaScript, Java or .NET, after the line with the reason.
+_PLACE = re.compile(r"at \S.*\d+\)?$|at .+\(.*\)$")
 
 
 def last_lines(text: str, count: int = 3) -> str:
     """The last lines of an output that are not empty, in one line; of a stack trace those with which it begins."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     begins = next((n for n in range(len(lines) - 1, -1, -1) if _TRACE_BEGINS.match(lines[n])), None)
+    if begins is None:
+        places = [n for n, line in enumerate(lines) if n and _PLACE.match(line)]
+        begins = next((n - 1 for n in reversed(places) if not _PLACE.match(lines[n - 1])), None)
     shown = lines[-count:] if begins is None else lines[begins : begins + count]
     return printable(" / ".join(shown))
 
