@@ -24,7 +24,7 @@ def into_the_middle_of_a_buffer(peer: ReceiverPeer | object) -> None:
         peer.send_packets(0, [0, 1])
 
 
-@case("QUIT-01", "QUIT-05", roles=ALL_ROLES, variants=("idle", "mid-buffer"))
+@case("QUIT-01", "QUIT-05", "WIRE-13", roles=ALL_ROLES, variants=("idle", "mid-buffer"))
 def test_quit_is_answered_with_quitack_and_ends_the_transfer(t: Case) -> None:
     peer = t.peer(4096, **SLOW)
     with t.preamble():
@@ -37,7 +37,7 @@ def test_quit_is_answered_with_quitack_and_ends_the_transfer(t: Case) -> None:
     peer.expect_failure()
 
 
-@case("QUIT-02", roles=ALL_ROLES, needs=(Feature.QUIT,))
+@case("QUIT-02", "WIRE-13", roles=ALL_ROLES, needs=(Feature.QUIT,))
 def test_quit_is_repeated_until_quitack_comes(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():

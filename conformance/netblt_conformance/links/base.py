@@ -13,6 +13,7 @@ from netblt_conformance.common.model import Digest, Feature, Role, Start, Status
 from netblt_conformance.common.tolerances import DEFAULT, Tolerances
 from netblt_conformance.common.waits import Watch
 from netblt_conformance.packets.capture import Capture
+from netblt_conformance.packets.packets import LOCAL_PORT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +70,7 @@ class Link(ABC):
         self.tolerances = tolerances
         self.watch = Watch()  # of the long waits of the case
         self.loses: Callable[[bytes], bool] | None = None  # virtual links: the packets of the tester that get lost
+        self.ports: set[int] = set()  # NETBLT ports that packets of the tester came from
 
     @property
     @abstractmethod
@@ -103,6 +105,9 @@ class Link(ABC):
         """The client string of the tester, where the implementation wants one."""
         del role
         return ""
+
+    def _note_port(self, packet: bytes) -> None:
+        self.ports.add(int.from_bytes(packet[LOCAL_PORT], "big"))
 
     @abstractmethod
     def start(self, start: Start) -> None:

@@ -136,6 +136,7 @@ class WireLink(Link):
         identification = self._identification.get(source, 0) + 1
         self._identification[source] = identification
         self._last = (packet, source)
+        self._note_port(packet)
         try:
             heard = self._transport.send(packet, source, identification)
         except OSError as error:
@@ -145,6 +146,8 @@ class WireLink(Link):
         return self._record(heard[-1])
 
     def replay(self, packets: Sequence[bytes], source: bytes = TESTER_ADDRESS, *, loops: int = 1) -> None:
+        for packet in packets:
+            self._note_port(packet)
         self._transport.replay(packets, source, loops)
 
     def receive(self, until_us: int) -> Arrival | None:

@@ -70,6 +70,11 @@ FILLED_TOO_FAR = Check(
     verdict=Verdict.WARN,
 )
 WRONG_DIRECTION = Check("WIRE-13", expected="types that this end may send", seen="{type} came from the {role}")
+OTHER_PORT = Check(
+    "WIRE-13",
+    expected="the port of a packet that came from there as Foreign Port",
+    seen="{type} has {port} as Foreign Port",
+)
 PORTS_NOT_SWAPPED = Check(
     "WIRE-13",
     expected="its own port as Local Port (AMB-13)",

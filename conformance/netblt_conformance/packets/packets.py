@@ -15,6 +15,7 @@ from netblt_conformance.packets.ipv4 import internet_checksum
 from netblt_conformance.wire.fast import checksum_ok
 
 HEADER_BYTES = 12
+LOCAL_PORT = slice(6, 8)  # in a header
 DATA_HEADER_BYTES = 24
 OPENING_BYTES = 36
 ALIGNMENT_BYTES = 4

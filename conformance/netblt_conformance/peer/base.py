@@ -19,6 +19,8 @@ from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import DUE_BY, Awaited, Wait
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS, Arrival, Link
 from netblt_conformance.oracles import Monitor
+from netblt_conformance.oracles.base import Violation
+from netblt_conformance.oracles.formats import OTHER_PORT
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.capture import COUNTS_AS_LOST
 from netblt_conformance.packets.dialect import RFC998, Dialect
@@ -293,6 +295,7 @@ class Peer:
         if arrival.destination == STRANGER_ADDRESS:
             return seen  # an answer to another host, whose packets the tester sends too
         self.monitor.received(packet, arrival.time_us, arrival.frame)
+        self._judge_port(packet, arrival.frame)
         if self._is_ours(packet):
             if packet.type is Type.OPEN:
                 self.opens.append(seen)
@@ -300,6 +303,15 @@ class Peer:
                 self.responses.append(seen)
             self.react(seen)
         return seen
+
+    def _judge_port(self, packet: Packet, frame: int) -> None:
+        """What does not open a connection goes to a port that a packet of the tester came from. An implementation that
+        ran before may still have an earlier peer."""
+        whole = packet.error is None and packet.type not in (None, Type.OPEN) and packet.checksum_good
+        if whole and packet.foreign_port not in self.link.ports and not self.link.lives_on:
+            assert packet.type is not None
+            values = (("type", packet.type.text), ("port", packet.foreign_port))
+            self.monitor.report(Violation(OTHER_PORT, values, frame))
 
     def _without_padding(self, packet: Packet) -> Packet:
         """AMB-02 (c): zeros that fill a data packet up to a multiple of 4 and count in its Length. Where the size is
