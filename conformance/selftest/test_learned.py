@@ -369,6 +369,14 @@ LOSS = ("RESPONSE", "DATA", "time")
         ),
         ("active-sender", ("RESPONSE", "client quits"), "QUIT", "QUIT, client: failure", (), "AMB-77"),
         ("active-receiver", ("RESPONSE", "QUIT other version"), "QUITACK, client: failure", "-", (), "AMB-01"),
+        (
+            "passive-receiver",
+            ("OPEN",),
+            "RESPONSE, CONTROL[new GO 0], client: open",
+            "-",
+            ("RESPONSE(burst_interval_ms larger)", "CONTROL[new GO 0]", "client: open"),
+            "AMB-78",
+        ),
     ],
 )
 def test_the_same_in_other_packets_or_later_is_a_choice(
@@ -387,6 +395,7 @@ def test_the_same_in_other_packets_or_later_is_a_choice(
         ("active-sender", ("RESPONSE", "client quits"), "QUIT", "-", (), "QUIT-06"),
         ("passive-receiver", ("OPEN", "OPEN other ID"), "ABORT", "-", (), "OPEN-09"),
         ("active-receiver", LOSS, "CONTROL[RESEND 0:0]*", "-", (), "TIMER-01"),
+        ("passive-receiver", ("OPEN",), "RESPONSE, client: open", "-", ("KEEPALIVE",), "OPEN-01"),
         (
             "active-sender",
             ("RESPONSE", "GO", "OK", "time"),

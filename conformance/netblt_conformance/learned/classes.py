@@ -125,8 +125,9 @@ def explain(
     )
     if choice := _choice(difference, later):
         return choice
-    wanted, found_now = elements.elements(missing), elements.elements(parts(difference.seen))
-    absent = [one for one in elements.lacking(wanted, (*found_now, *later)) if _may_be_due(one, difference)]
+    came = (*elements.elements(parts(difference.seen)), *later)
+    wanted = elements.lacking(elements.elements(missing), came)
+    absent = [one for one in wanted if not elements.is_there(one, came) and _may_be_due(one, difference)]
     if is_legal(difference) and (due := _matching(_DUE, absent)):
         return Explanation(Class.FORBIDDEN, (due[1],), f"{due[0]!r} did not come; {catalogue.demand(due[1])}")
     return Explanation(Class.NEW, (), "no requirement is violated, and no ambiguity names it")
@@ -139,7 +140,8 @@ def _choice(difference: Difference, later: Sequence[str]) -> Explanation | None:
     missing, more = elements.lacking(wanted, seen), elements.lacking(seen, wanted)
     last = difference.word[-1] if difference.word else ""
     stops = any(one.startswith("client ") for one in difference.word)
-    late = bool(missing) and not elements.lacking(missing, later)
+    not_yet = elements.lacking(missing, later)
+    late = bool(missing) and all(elements.is_there(one, later) for one in not_yet)
     name = text = ""
     if not missing and not more and any(map(elements.is_message, wanted)):
         name, text = "AMB-33", "the same messages, in other packets"
@@ -147,6 +149,8 @@ def _choice(difference: Difference, later: Sequence[str]) -> Explanation | None:
         name, text = "AMB-69", "the same messages, which leave later"
     elif late and not more and all(map(elements.is_data, missing)):
         name, text = "RATE-01", "the same data, which leave later"
+    elif late and not more:
+        name, text = "AMB-78", "the same, later"
     elif not missing and more and all(one.startswith("new GO") for one in more):
         name, text = "AMB-29", "more GOs at a time"
     elif "GO skipping" in difference.word and all(_is_served(one) for one in (*missing, *more)):

@@ -69,6 +69,11 @@ def lacking(wanted: Iterable[str], found: Iterable[str]) -> list[str]:
     return [one for one in wanted if _alike(one, relative=relative) not in known]
 
 
+def is_there(element: str, found: Iterable[str]) -> bool:
+    """Whether such a packet came, perhaps with other values: RESPONSE, and RESPONSE(burst_interval_ms larger)."""
+    return element.partition("(")[0] in {one.partition("(")[0] for one in found}
+
+
 def _alike(element: str, *, relative: bool) -> str:
     text = element if element == REPETITION else element.removesuffix(AGAIN)
     return _NUMBERED.sub(r"\1", text) if relative else text

@@ -69,8 +69,7 @@ def judge(
             for number, name in enumerate(word, 1):
                 case.note(f"input {number}, {name}")
                 found.append(connection.do(name))
-                if pause_us:
-                    connection.tester.listen(pause_us)
+                later[:] = connection.tester.listen(pause_us) if pause_us else ()
             later.extend(connection.tester.listen(_TAIL_US))
 
         case.run(body)
