@@ -66,6 +66,12 @@ def test_a_run_without_failures_has_no_causes() -> None:
     assert named([row("a", "CTRL-04", verdict=Verdict.PASS), row("b", "CTRL-05", verdict=Verdict.NA)]) == []
 
 
+def test_a_cause_is_shown_by_a_failure_and_not_by_a_warning_that_came_earlier() -> None:
+    results = [row("one", "NEG-04", verdict=Verdict.WARN, frame=2), row("two", "NEG-04", frame=9)]
+    (cause,) = likely_causes(results)
+    assert (cause.first.case, cause.explains) == ("two", 2)
+
+
 def test_a_violation_in_many_captures_explains_what_is_missing_there() -> None:
     results = [row("own", "CTRL-04", frame=4)]
     for number in range(5):

@@ -153,9 +153,10 @@ def _described(found: list[tuple[tuple[str, ...], list[Run]]], runs: Sequence[Ru
 
 
 def _clearest(rows: Sequence[Result]) -> Result:
-    """A case that was made for the requirement and names a packet; else what comes closest to that."""
+    """A failure of a case that was made for the requirement, which names a packet; else what comes closest to that."""
 
-    def unclear(row: Result) -> tuple[bool, bool, bool, int]:
-        return row.cause is not Cause.JUDGEMENT, row.frame is None, row.origin is not Origin.CASE, row.frame or 0
+    def unclear(row: Result) -> tuple[bool, bool, bool, bool, int]:
+        warns = row.verdict is Verdict.WARN
+        return warns, row.cause is not Cause.JUDGEMENT, row.frame is None, row.origin is not Origin.CASE, row.frame or 0
 
     return min(rows, key=unclear)
