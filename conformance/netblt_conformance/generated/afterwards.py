@@ -24,7 +24,9 @@ _REQUIREMENT = {
     "silent": "TIMER-10",
 }
 STILL_OPEN = Check(
-    "CLOSE-04", expected="an end that closes", seen="the outcome was reported to the client, and it does not close"
+    "CLOSE-04",
+    expected="an end that closes",
+    seen="the outcome was reported to the client, and it does not close within {waited_s:g} s",
 )
 FOLLOWS = {
     how: Check(requirement, expected="no packet of a connection that is closed", seen="{type} came after it had closed")
@@ -58,10 +60,11 @@ def judge(case: Case, player: Player) -> None:
     if isinstance(peer, ReceiverPeer):
         published_ms = max((one.control_timer_ms for one in peer.monitor.session.issued.messages), default=0)
         until_us += 2 * peer.ms(published_ms)
+    began_us = peer.now_us
     while not peer.link.status().closed and peer.now_us < until_us:
         peer.listen(QUIET_US)
     if not peer.link.status().closed:
-        findings.tell(peer, STILL_OPEN, None)
+        findings.tell(peer, STILL_OPEN, None, waited_s=(peer.now_us - began_us) / S)
         return
     how = player.left if player.left in _REQUIREMENT else ""
     _settle(peer)
