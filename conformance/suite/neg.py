@@ -3,11 +3,14 @@
 
 from netblt_conformance.cases.case import ACTIVE, PASSIVE, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common import tolerances
+from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.packets import pacing, packets
 from netblt_conformance.packets.packets import Kind, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.wire import data_checksum_ok
+
+_BEFORE_BURST_US = 5 * MICROSECONDS_PER_MS
 
 
 def propose(t: Case, field: str, value: int, **limits: int) -> Packet:
@@ -207,9 +210,10 @@ def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
             t.must(wrong is None, f"{wrong}", frame, expected="the pace that NULL-ACK reports")
 
 
-@case("NEG-09", roles=SENDERS, variants=("while nothing is sent", "while data are sent"))
+@case("NEG-09", roles=SENDERS, variants=("while nothing is sent", "while data are sent", "just before a burst"))
 def test_a_faster_offer_is_adopted_or_the_restriction_is_reported(t: Case) -> None:
-    """While data are sent, one of them can carry the acknowledgement, which reports no pair."""
+    """While data are sent, one of them can carry the acknowledgement, which reports no pair: also just before a burst,
+    for a sender that works by ticks of a clock."""
     interval_ms, outstanding = 100, 1 if t.variant == "while nothing is sent" else 2
     size = {"buffer_size": 4096, "burst_size": 2, "burst_interval_ms": interval_ms, "max_buffers": outstanding}
     peer = t.receiver((outstanding + 1) * 4096, **size)
@@ -219,6 +223,10 @@ def test_a_faster_offer_is_adopted_or_the_restriction_is_reported(t: Case) -> No
         peer.require(max_buffers=outstanding)
         peer.go(*range(outstanding))
         peer.expect_buffer(0)
+    if t.variant == "just before a burst":
+        began = peer.expect(lambda packet: packet.is_data, t.tolerances.reaction_max_us, "data of buffer 1")
+        burst_us = peer.ms(peer.terms.burst_interval_ms)
+        peer.listen(max(0, began.time_us + burst_us - 2 * peer.link.delay_us - _BEFORE_BURST_US - peer.now_us))
     peer.offer = (1000, 1)
     offer = peer.ok(0)[0]
     peer.expect_ack(offer.seq)
