@@ -22,7 +22,7 @@ from netblt_conformance.learned.campaign import Learned, load_other, names, refe
 from netblt_conformance.learned.classes import Class, explain
 from netblt_conformance.learned.connection import Connection
 from netblt_conformance.learned.differences import Difference, changes, differences
-from netblt_conformance.learned.judged import Judged, Violation
+from netblt_conformance.learned.judged import Judged, Violation, judge
 from netblt_conformance.learned.machine import Machine, Step, dot, from_steps, load, save
 from netblt_conformance.learned.sequences import tours
 from netblt_conformance.learned.themes import MAIN, Part, part_named, parts
@@ -158,6 +158,18 @@ def test_each_input_of_a_role_can_be_given_in_each_situation(role: Role) -> None
                 assert isinstance(connection.do(name), str)
 
 
+@pytest.mark.parametrize("role", [role for role in ALL_ROLES if role.active], ids=str)
+def test_a_client_that_quits_before_any_answer_is_not_held_against_the_implementation(
+    role: Role, tmp_path: Path
+) -> None:
+    """The QUIT goes to the port that the OPEN was for: nothing came from it yet."""
+    part = part_named(role, MAIN)
+    assert "client quits" in part.names
+    judged = judge(reference_factory(), part, WORKS, ["client quits"], tmp_path / "quit.pcapng", 0)
+    assert any("QUIT" in one for one in judged.outputs), judged.outputs
+    assert judged.violations == ()
+
+
 def reactions(role: Role, theme: str, *word: str) -> list[str]:
     """Of the reference."""
     with Connection(reference_factory(), part_named(role, theme), WORKS) as connection:
@@ -291,8 +303,9 @@ def test_a_missing_reaction_to_a_legal_sequence_names_the_requirement_by_which_i
     assert (explanation.kind, explanation.identifiers) == (Class.FORBIDDEN, ("QUIT-01",))
 
 
-def test_a_reaction_that_is_only_late_is_not_forbidden() -> None:
-    assert explain(NO_QUITACK, [Judged((), ("QUITACK",), ())], [QUIETLY], []).kind is Class.NEW
+def test_a_reaction_that_is_only_late_is_permitted_by_the_reaction_time() -> None:
+    explanation = explain(NO_QUITACK, [Judged((), ("QUITACK",), ())], [QUIETLY], [])
+    assert (explanation.kind, explanation.identifiers) == (Class.PERMITTED, ("AMB-78",))
 
 
 def test_the_difference_of_a_legal_variant_is_permitted_by_its_ambiguity() -> None:

@@ -41,6 +41,8 @@ class _NoMonitor:
 
     def received(self, *_: Any) -> None: ...
 
+    def report(self, *_: Any) -> None: ...
+
 
 class Connection:
     """A context manager. After a crash of the implementation every reaction is nothing."""

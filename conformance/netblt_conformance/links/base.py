@@ -70,7 +70,7 @@ class Link(ABC):
         self.tolerances = tolerances
         self.watch = Watch()  # of the long waits of the case
         self.loses: Callable[[bytes], bool] | None = None  # virtual links: the packets of the tester that get lost
-        self.ports: set[int] = set()  # NETBLT ports that packets of the tester came from
+        self.ports: set[int] = set()  # of the tester: its packets came from them, or an OPEN was for them
 
     @property
     @abstractmethod

@@ -305,11 +305,13 @@ class Peer:
         return seen
 
     def _judge_port(self, packet: Packet, frame: int) -> None:
-        """What does not open a connection goes to a port that a packet of the tester came from. An implementation that
-        ran before may still have an earlier peer."""
-        whole = packet.error is None and packet.type not in (None, Type.OPEN) and packet.checksum_good
-        if whole and packet.foreign_port not in self.link.ports and not self.link.lives_on:
-            assert packet.type is not None
+        """What does not open a connection goes to a port that a packet of the tester came from, or that an OPEN was for.
+        An implementation that ran before may still have an earlier peer."""
+        if packet.error is not None or packet.type is None or not packet.checksum_good:
+            return
+        if packet.type is Type.OPEN:
+            self.link.ports.add(packet.foreign_port)
+        elif packet.foreign_port not in self.link.ports and not self.link.lives_on:
             values = (("type", packet.type.text), ("port", packet.foreign_port))
             self.monitor.report(Violation(OTHER_PORT, values, frame))
 
