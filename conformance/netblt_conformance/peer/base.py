@@ -305,8 +305,8 @@ class Peer:
         return seen
 
     def _judge_port(self, packet: Packet, frame: int) -> None:
-        """What does not open a connection goes to a port that a packet of the tester came from, or that an OPEN was for.
-        An implementation that ran before may still have an earlier peer."""
+        """What does not open a connection goes to a port that a packet of the tester came from, or an OPEN was for. An
+        implementation that ran before may still have an earlier peer."""
         if packet.error is not None or packet.type is None or not packet.checksum_good:
             return
         if packet.type is Type.OPEN:
