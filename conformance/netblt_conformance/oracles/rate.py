@@ -49,8 +49,9 @@ _Paces = list[tuple[_Pace, int, Check | None]]
 
 
 class RateOracle(Oracle):
-    """Pair 0 is that of the RESPONSE, pair n that of the n-th OK. Which of them is in force is not known exactly: it
-    holds for buffers whose GO follows the acknowledgement of its OK (AMB-43)."""
+    """Pair 0 is that of the RESPONSE, pair n that of the n-th OK by number, also where a later one was sent first. Which
+    of them is in force is not known exactly: it holds for buffers whose GO follows the acknowledgement of its OK
+    (AMB-43). An OK that comes late is before no pair that is acknowledged, so no number that is in use changes."""
 
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
@@ -60,9 +61,8 @@ class RateOracle(Oracle):
         self._reported: dict[int, _Pace] = {}  # by the number of the pair: what NULL-ACK made of it
         self._suffixes: list[tuple[_Pace, _Pace]] = []  # what `_since` returns, for the newest pair first
         self._whole: _Pace | None = None  # the loosest of all pairs, once known
-        self._oks: list[int] = []  # messages
+        self._oks: list[int] = []  # messages, ascending
         self._noted: set[int] = set()  # the same
-        self._ascending: list[int] = []  # the same, by number
         self._acked = 0
         self._first_pair: dict[int, int] = {}  # buffer -> the first pair that may be in force for it
 
@@ -75,10 +75,10 @@ class RateOracle(Oracle):
                 self._on_offer(message.seq, _Pace(message.burst_size, message.burst_interval_ms))
 
     def _on_offer(self, ok: int, pace: _Pace) -> None:
-        self._oks.append(ok)
+        position = bisect.bisect(self._oks, ok)
+        self._oks.insert(position, ok)
+        self._offers.insert(position, pace)
         self._noted.add(ok)
-        bisect.insort(self._ascending, ok)
-        self._offers.append(pace)
         self._forget()
         self._whole = _loosest([pace, self._whole]) if self._whole else None
 
@@ -89,12 +89,11 @@ class RateOracle(Oracle):
 
     def _settled(self, high_seq: int) -> int:
         """The newest pair whose OK this acknowledges."""
-        return next((n for n in range(len(self._oks), 0, -1) if not after(self._oks[n - 1], high_seq)), 0)
+        return bisect.bisect(self._oks, high_seq)
 
     def _leaves_out_an_ok(self, high_seq: int) -> bool:
         """Whether an OK was sent that this does not acknowledge."""
-        position = bisect.bisect_right(self._ascending, high_seq)
-        return position < len(self._ascending) and after(self._ascending[position], high_seq)
+        return self._settled(high_seq) < len(self._oks)
 
     def _from(self, first: int, agreed: _Pace) -> list[_Pace]:
         """The pairs from this number on."""
