@@ -230,11 +230,27 @@ def test_a_queue_in_parts_that_come_at_one_moment_leaves_nothing_out() -> None:
 
 def test_a_queue_that_goes_out_twice_at_one_moment_leaves_nothing_out() -> None:
     """A timer and a new message may call for it at once."""
-    whole = tells(go(1, 0), go(2, 1))
     again = [tells(go(1, 0)), acked(1), tells(go(2, 1)), tells(go(3, 2))]
-    assert "CTRL-04" not in at_one_moment(whole, *after_a_while([*QUEUE_IN_PARTS, *again]))
-    cut = tells(go(2, 1))
+    assert "CTRL-04" not in at_one_moment(*QUEUE_IN_PARTS, *after_a_while([*QUEUE_IN_PARTS, *again]))
+    whole, cut = tells(go(1, 0), go(2, 1)), tells(go(2, 1))
     assert "CTRL-04" in at_one_moment(whole, *after_a_while([whole, cut]))
+
+
+def test_two_controls_of_one_moment_leave_something_out_where_one_would_have_held_both() -> None:
+    """How much fits shows in any CONTROL of the connection, also in a later one."""
+    whole = tells(go(1, 0), go(2, 1))
+    assert at_one_moment(*QUEUE_IN_PARTS, *after_a_while([whole])) == ["CTRL-04"]
+    assert at_one_moment(whole, *after_a_while(QUEUE_IN_PARTS)) == ["CTRL-04"]
+
+
+def test_a_queue_in_parts_of_a_number_of_messages_or_of_bytes_leaves_nothing_out() -> None:
+    """Stimulus: three messages in two CONTROLs, cut by their number, and by the bytes of a long one."""
+    long = resend(2, 0, *range(30))
+    by_number = [gives(0, 0, 0), tells(go(1, 0), long), acked(2), tells(go(3, 1), go(4, 2)), tells(go(5, 3))]
+    assert "CTRL-04" not in at_one_moment(*by_number)
+    by_bytes = [gives(0, 0, 0), tells(go(1, 0)), tells(long), acked(2)]
+    assert "CTRL-04" not in at_one_moment(*by_bytes, *after_a_while([tells(go(3, 1), go(4, 2))]))
+    assert "CTRL-04" in at_one_moment(*by_bytes, *after_a_while([tells(go(3, 1), resend(4, 0, *range(30)))]))
 
 
 def test_new_messages_that_come_alone_at_one_moment_do_not_excuse_what_is_left_out_later() -> None:
@@ -379,6 +395,16 @@ def test_a_copy_that_comes_after_the_end_may_be_answered_with_abort(*, late: boo
     show(monitor, [iut(IUT.reason(Type.ABORT, "no such connection"))], len(before))
     monitor.finish()
     assert [one.requirement for one in monitor.violations] == expected
+
+
+def test_the_pair_in_force_is_that_of_the_ok_with_the_highest_number_in_whatever_order_they_come() -> None:
+    """AMB-36: the tester offers half of the agreed pace in OK #4, then the agreed pace in OK #5, which it sends first."""
+    slow, fast = dataclasses.replace(ok(4, 0), burst_interval_ms=20), ok(5, 1)
+    began = [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3)]
+    assert watch(PASSIVE_SENDER, [*began, told(fast), told(slow, fast), acks(5)]) == []
+    assert watch(PASSIVE_SENDER, [*began, told(fast), told(slow), acks(4)]) == []
+    fast_first = [told(dataclasses.replace(fast, seq=4)), told(dataclasses.replace(slow, seq=5))]
+    assert watch(PASSIVE_SENDER, [*began, *fast_first, acks(5)]) == ["CTRL-11"]
 
 
 @pytest.mark.parametrize("version", [1, 3])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.base import Check, Oracle, Report
@@ -80,6 +81,16 @@ TOO_LARGE = Check(
 )
 
 
+class _Size(NamedTuple):
+    """Of a CONTROL."""
+
+    bytes: int
+    messages: int
+
+
+_ANY_SIZE = _Size(65536, 65536)
+
+
 @dataclass(slots=True)
 class _Suspect:
     """A CONTROL that leaves messages out, perhaps because it is too small for the whole queue."""
@@ -88,6 +99,8 @@ class _Suspect:
     frame: int
     queue_bytes: int  # of a CONTROL that holds the whole queue
     round_us: int  # the moment to which it belongs
+    first: int  # message in it
+    joined: _Size | None = None  # of the part before it with that message; None: it is no part
 
 
 class ControlOracle(Oracle):
@@ -97,6 +110,8 @@ class ControlOracle(Oracle):
         self._unacknowledged: list[int] = []  # of these, when last looked at
         self.highest = 0
         self._largest_control = 0
+        self._largest_shared = 0  # of those with several messages: a single one must be sent, however large
+        self._most_messages = 0  # in a CONTROL
         self._newest_length = 0  # of the CONTROL before this one
         self._round_us = -1  # when the newest CONTROL came
         self._round: list[set[int]] = []  # the messages of each CONTROL that came at that moment
@@ -188,8 +203,18 @@ class ControlOracle(Oracle):
         missing = sorted(seq for seq in queue if seq not in present)
         if missing:
             size = HEADER_BYTES + sum(self.messages[seq].size for seq in queue)
-            self._suspects.append(_Suspect(set(missing), frame, size, self._round_us))
-        self._suspects = [s for s in self._suspects if s.round_us != self._round_us or not self._is_in_parts(s.missing)]
+            self._suspects.append(_Suspect(set(missing), frame, size, self._round_us, packet.messages[0].seq))
+        for suspect in itertools.takewhile(lambda one: one.round_us == self._round_us, reversed(self._suspects)):
+            if self._is_in_parts(suspect.missing):
+                suspect.joined = self._joined(suspect.first)
+
+    def _joined(self, first: int) -> _Size:
+        """Of the part before the one that begins with this message, if it held this message too. The first part has
+        none before it; what it leaves out begins the next part, which is judged for itself."""
+        before = next((part for part in self._round if any(follows(first, seq) for seq in part)), None)
+        if before is None:
+            return _ANY_SIZE
+        return _Size(HEADER_BYTES + sum(self.messages[seq].size for seq in {*before, first}), len(before) + 1)
 
     def _is_in_parts(self, messages: set[int]) -> bool:
         """Whether these messages came in the newest CONTROLs that look like parts of one queue."""
@@ -204,6 +229,9 @@ class ControlOracle(Oracle):
     def _begin_round(self, packet: Packet, time_us: int) -> None:
         """CONTROLs that come at one moment are one queue in several packets, until one of them begins it again."""
         self._largest_control = max(self._largest_control, packet.length)
+        self._most_messages = max(self._most_messages, len(packet.messages))
+        if len(packet.messages) > 1:
+            self._largest_shared = max(self._largest_shared, packet.length)
         messages = {message.seq for message in packet.messages}
         if time_us - self._round_us > self.session.slack_us or self._round_us < 0:
             self._round_us, self._round = time_us, []
@@ -222,11 +250,17 @@ class ControlOracle(Oracle):
 
     def finish(self) -> None:
         """CTRL-04, now that it is known how large the implementation makes its CONTROLs."""
-        room = self._largest_control if self._splits else max(self._largest_control, self.session.control_limit)
         for suspect in self._suspects:
-            if suspect.queue_bytes <= room:
+            if self._has_room(suspect):
                 self.report(LEFT_OUT, suspect.frame, missing=Numbers(sorted(suspect.missing)))
         self._suspects.clear()
+
+    def _has_room(self, suspect: _Suspect) -> bool:
+        """Whether the messages that are missing would have fitted. Some implementations count bytes, some messages."""
+        if suspect.joined is not None:
+            return suspect.joined.bytes <= self._largest_shared and suspect.joined.messages <= self._most_messages
+        room = self._largest_control if self._splits else max(self._largest_control, self.session.control_limit)
+        return suspect.queue_bytes <= room
 
     def _judge_dropped(self, packet: Packet, time_us: int, frame: int) -> None:
         """CTRL-05: a message whose acknowledgement had arrived must not appear."""
