@@ -398,7 +398,7 @@ def test_a_copy_that_comes_after_the_end_may_be_answered_with_abort(*, late: boo
 
 
 def test_the_pair_in_force_is_that_of_the_ok_with_the_highest_number_in_whatever_order_they_come() -> None:
-    """AMB-36: the tester offers half of the agreed pace in OK #4, then the agreed pace in OK #5, which it sends first."""
+    """AMB-36: the tester offers half of the agreed pace in OK #4, the agreed one in OK #5, and sends #5 first."""
     slow, fast = dataclasses.replace(ok(4, 0), burst_interval_ms=20), ok(5, 1)
     began = [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3)]
     assert watch(PASSIVE_SENDER, [*began, told(fast), told(slow, fast), acks(5)]) == []

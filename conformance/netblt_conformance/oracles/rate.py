@@ -49,9 +49,9 @@ _Paces = list[tuple[_Pace, int, Check | None]]
 
 
 class RateOracle(Oracle):
-    """Pair 0 is that of the RESPONSE, pair n that of the n-th OK by number, also where a later one was sent first. Which
-    of them is in force is not known exactly: it holds for buffers whose GO follows the acknowledgement of its OK
-    (AMB-43). An OK that comes late is before no pair that is acknowledged, so no number that is in use changes."""
+    """Pair 0 is that of the RESPONSE, pair n that of the n-th OK by number, also where a later one came first. Which of
+    them is in force is not known exactly: it holds for buffers whose GO follows the acknowledgement of its OK (AMB-43).
+    An OK that comes late is before no pair that is acknowledged: no number that is in use changes."""
 
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
