@@ -303,6 +303,18 @@ def offers(seq: int, buffer: int, burst: int, interval_ms: int) -> Message:
     return dataclasses.replace(ok(seq, buffer), burst_size=burst, burst_interval_ms=interval_ms)
 
 
+def test_a_slower_pace_that_is_offered_after_a_request_gives_more_time_for_it() -> None:
+    """The pair of OK #4 may hold for what is still to be sent: one packet each 5 s."""
+    asked = [*SENT, (S, told(resend(3, 1, 0))), (3 * MS, acks(3))]
+    offered = [*asked, (S, told(offers(4, 0, 1, 5000))), (3 * MS, acks(4))]
+    late = every(S, 9, ALIVE, SIGN)
+    assert "RESEND-02" in seen(PASSIVE_SENDER, [*asked, *late])
+    assert "RESEND-02" not in seen(PASSIVE_SENDER, [*offered, *late, (MS, sends(1, 0, 4)), *late])
+    assert "RESEND-02" in seen(PASSIVE_SENDER, [*offered, *every(S, 150, ALIVE, SIGN)])
+    unanswered = [*asked, (S, told(go(4, 2))), (MS, told(offers(5, 0, 1, 5000)))]
+    assert "CTRL-10" not in seen(PASSIVE_SENDER, [*unanswered, *late, (MS, sends(1, 0, 5))])
+
+
 def paced(reported: tuple[int, int], gap_ms: int) -> Timed:
     """Buffer 0 gets an OK that offers single packets each 100 ms; the packets of buffer 1 come `gap_ms` apart."""
     report = iut(IUT.null_ack(2, *reported))

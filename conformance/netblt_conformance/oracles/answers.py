@@ -62,17 +62,34 @@ class AnswerOracle(Oracle):
         self._judge(time_us, frame)
         if packet.type is not Type.CONTROL or not session.life.lasts:
             return
-        terms = session.response
-        self._paces = [(terms.burst_size, terms.burst_interval_ms), *session.issued.offers]
+        self._note_offers(time_us)
         before, self._known = self._known, session.issued.consecutive
-        arrives_us = time_us + session.round_trip_us // 2
         if self._known and packet.messages:
-            interval_ms = max(interval for _, interval in self._paces)
-            due_us = arrives_us + session.round_trip_us // 2 + session.tolerances.ack_deadline_us(interval_ms)
-            self._answers.append(_Answer(self._known, arrives_us, due_us))
+            self._answers.append(_Answer(self._known, time_us + session.round_trip_us // 2, self._ack_due_us(time_us)))
         for number in range(before + 1, self._known + 1):
             if (message := session.issued.get(number)) is not None:
                 self._take(message, time_us)
+
+    def _note_offers(self, time_us: int) -> None:
+        """A slower pace is offered while something is due: it may already hold for that."""
+        terms = self.session.response
+        assert terms is not None
+        before = self._slowest() if self._paces else None
+        self._paces = [(terms.burst_size, terms.burst_interval_ms), *self.session.issued.offers]
+        if before is None or before == self._slowest():
+            return
+        for answer in self._answers:
+            answer.due_us = max(answer.due_us, self._ack_due_us(time_us))
+        for request in self._requests:
+            request.due_us = max(request.due_us, time_us + self.session.round_trip_us + self._patience_us())
+
+    def _slowest(self) -> tuple[int, int]:
+        """The smallest burst and the longest burst interval in milliseconds of the pairs that may be in force."""
+        return min(burst for burst, _ in self._paces), max(interval_ms for _, interval_ms in self._paces)
+
+    def _ack_due_us(self, time_us: int) -> int:
+        _, interval_ms = self._slowest()
+        return time_us + self.session.round_trip_us + self.session.tolerances.ack_deadline_us(interval_ms)
 
     def _take(self, message: Message, time_us: int) -> None:
         """A new message that follows all earlier ones."""
@@ -101,8 +118,7 @@ class AnswerOracle(Oracle):
         assert terms is not None
         packets = terms.max_buffers * -(-terms.buffer_size // max(terms.packet_size, 1))
         packets += sum(len(one.waiting) for one in self._requests)
-        burst, interval_ms = min(b for b, _ in self._paces), max(i for _, i in self._paces)
-        return self.session.tolerances.reaction_max_us + 2 * transfer_time_us(packets, burst, interval_ms)
+        return self.session.tolerances.reaction_max_us + 2 * transfer_time_us(packets, *self._slowest())
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
         self._judge(time_us, frame)
