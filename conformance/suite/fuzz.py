@@ -43,9 +43,14 @@ def sound_packets(t: Case, peer: ReceiverPeer | SenderPeer) -> dict[str, bytes]:
     }
 
 
-def throw(t: Case, peer: ReceiverPeer | SenderPeer, packets_to_send: list[fuzz.Mutated]) -> None:
+def throw(
+    t: Case, peer: ReceiverPeer | SenderPeer, packets_to_send: list[fuzz.Mutated], *, until_failure: bool = False
+) -> None:
+    """`until_failure`: no more once the connection has failed, for an OPEN would begin another one."""
     t.provokes("WIRE-02")  # an ABORT that answers one belongs to no connection: its version may be that packet's
     for mutated in packets_to_send:
+        if until_failure and t.link.status().failed:
+            break
         t.note(f"{mutated.name} ({mutated.packet[:48].hex()})")
         t.link.send(mutated.packet)
         peer.listen(max(2 * t.link.delay_us, peer.ms(1)))  # so that the packet named last is the one that it dies of
@@ -79,7 +84,7 @@ def test_impossible_packets_with_good_checksums_never_make_a_false_success(t: Ca
     sound = {name: packet for name, packet in sound_packets(t, peer).items() if name not in ends}
     for monitor in t.monitors:  # what the implementation makes of nonsense is its own business, as long as it lives
         monitor.disabled.update(requirement for requirement in FREE)
-    throw(t, peer, fuzz.generate(t.seed, t.random, sound, COUNT, sealed=True))
+    throw(t, peer, fuzz.generate(t.seed, t.random, sound, COUNT, sealed=True), until_failure=True)
     t.note("the impossible packets")
     if t.link.status().failed:
         t.observe("impossible packets with good checksums", "end the connection")
