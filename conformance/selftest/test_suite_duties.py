@@ -293,6 +293,13 @@ def test_a_request_that_is_not_served_is_seen() -> None:
     assert seen(PASSIVE_SENDER, [*asked, (MS, sends(0, 0, 3)), *every(S, 4, ALIVE)]) == []
 
 
+def test_a_sender_owes_what_is_requested_until_every_buffer_has_its_ok() -> None:
+    """The last buffer, 1, is confirmed first."""
+    asked = [*SENT, (S, told(resend(3, 0, 0), ok(4, 1))), (3 * MS, acks(4))]
+    assert "RESEND-02" in seen(PASSIVE_SENDER, [*asked, *every(S, 4, ALIVE, SIGN)])
+    assert seen(PASSIVE_SENDER, [*asked, (MS, sends(0, 0, 4)), (3 * MS, told(ok(5, 0))), *every(S, 40, ALIVE)]) == []
+
+
 def test_a_request_behind_a_hole_may_be_served_early() -> None:
     early = [*SENT, (S, told(resend(4, 0, 0))), (3 * MS, sends(0, 0, 2)), (S, told(resend(3, 1, 0)))]
     late = [*early, (3 * MS, sends(1, 0, 4)), *every(S, 4, ALIVE)]

@@ -25,7 +25,8 @@ class Life:
         self.slowest_ack_us = 0  # of the tester: what the implementation may take for the round trip
         self._unacknowledged: dict[int, int] = {}  # message of the implementation -> when it first came
         self._last_buffer: int | None = None
-        self._last_ok: int | None = None  # message of the implementation that confirms the last buffer
+        self._open: set[int] = set()  # buffers with a GO and without an OK
+        self._confirmed: set[int] = set()  # buffers with an OK
 
     def sent(self, packet: Packet, time_us: int, highest_ack: int) -> None:
         """A valid packet of the tester."""
@@ -37,12 +38,12 @@ class Life:
             self.opened_us = time_us
         elif packet.is_data and packet.last_buffer:
             self._last_buffer = packet.buffer
-        elif any(one.kind is Kind.OK and one.buffer == self._last_buffer for one in packet.messages):
-            self._over |= self._role.sender  # it may be done
+        self._note_buffers(packet)
+        self._over |= self._role.sender and self._all_confirmed  # it may be done
         acked = [seq for seq in self._unacknowledged if (highest_ack - seq) % 65536 < 32768]
         for seq in acked:
             self.slowest_ack_us = max(self.slowest_ack_us, time_us - self._unacknowledged.pop(seq))
-        if self._last_ok is not None and not self._unacknowledged:
+        if self._all_confirmed and not self._unacknowledged:
             self._over = True
 
     def received(self, packet: Packet, time_us: int, highest_ack: int) -> None:
@@ -60,8 +61,21 @@ class Life:
         for message in packet.messages:
             if 0 < (message.seq - highest_ack) % 65536 < 32768:
                 self._unacknowledged.setdefault(message.seq, time_us)
-            if message.kind is Kind.OK and message.buffer == self._last_buffer:
-                self._last_ok = message.seq
+        self._note_buffers(packet)
+
+    def _note_buffers(self, packet: Packet) -> None:
+        for message in packet.messages:
+            if message.kind is Kind.GO and message.buffer not in self._confirmed:
+                self._open.add(message.buffer)
+            elif message.kind is Kind.OK:
+                self._confirmed.add(message.buffer)
+                self._open.discard(message.buffer)
+
+    @property
+    def _all_confirmed(self) -> bool:
+        """Whether the last buffer has its OK, and every buffer before it that was requested."""
+        last = self._last_buffer
+        return last is not None and last in self._confirmed and all(number > last for number in self._open)
 
     def _look(self, now_us: int) -> None:
         """The death timer of the implementation may have expired."""
