@@ -237,6 +237,11 @@ def test_a_request_at_once_is_seen() -> None:
     assert "TIMER-06" not in seen(PASSIVE_RECEIVER, waited)
 
 
+def test_a_request_that_lists_the_ldata_was_made_before_it_came() -> None:
+    late = [*COMPLETE[:2], (MS, gives(0, 1, 2)), (3 * MS, tells(resend(3, 0, 0, 1)))]
+    assert "RESEND-07" not in seen(PASSIVE_RECEIVER, late)
+
+
 def test_an_offer_with_its_fields_exchanged_is_seen() -> None:
     swapped = dataclasses.replace(ok(3, 0), burst_size=10, burst_interval_ms=8)
     assert "NEG-08" in seen(PASSIVE_RECEIVER, [*COMPLETE[:-1], (3 * MS, tells(swapped))])

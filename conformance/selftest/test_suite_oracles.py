@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from netblt_conformance.common.model import PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.common.model import ACTIVE_SENDER, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
 from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.tolerances import DEFAULT
 from netblt_conformance.common.verdicts import Verdict
@@ -397,6 +397,13 @@ def test_a_copy_that_comes_after_the_end_may_be_answered_with_abort(*, late: boo
     assert [one.requirement for one in monitor.violations] == expected
 
 
+def test_a_null_ack_of_an_ok_reports_a_pair() -> None:
+    zeros = iut(IUT.null_ack(5, 0, 0))
+    began = [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3)]
+    assert watch(PASSIVE_SENDER, [*began, told(ok(4, 0), ok(5, 1)), zeros]) == ["CTRL-11"]
+    assert watch(PASSIVE_SENDER, [told(go(1, 0), go(2, 1)), iut(IUT.null_ack(2, 0, 0))]) == []
+
+
 def test_the_pair_in_force_is_that_of_the_ok_with_the_highest_number_in_whatever_order_they_come() -> None:
     """AMB-36: the tester offers half of the agreed pace in OK #4, the agreed one in OK #5, and sends #5 first."""
     slow, fast = dataclasses.replace(ok(4, 0), burst_interval_ms=20), ok(5, 1)
@@ -413,6 +420,19 @@ def test_an_abort_for_no_connection_may_have_another_version_than_the_connection
     late = given(Forge(1, TESTER_PORT, IUT_PORT).packet(Type.KEEPALIVE))
     answer = iut(Forge(version, IUT_PORT, TESTER_PORT).reason(Type.ABORT, "no such connection"))
     assert watch(PASSIVE_SENDER, [*STARTED, ABORTED, late, answer]) == []
+
+
+def test_a_control_before_the_connection_is_open_is_not_to_be_acknowledged() -> None:
+    """Stimulus: the first CONTROL comes before the RESPONSE that opens the connection of an active sender, and again
+    after it. Legal outcome: an acknowledgement of nothing in between, and of both messages once they had come again."""
+    terms = dataclasses.replace(TERMS, flags=1)
+    opening = [iut(IUT.opening(Type.OPEN, terms)), told(go(1, 0))]
+    opened = [*opening, given(TESTER.opening(Type.RESPONSE, terms))]
+    monitor = Monitor(Session(ACTIVE_SENDER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
+    show(monitor, [*opened, acks(0)], 0, 2_000_000)
+    assert monitor.violations == []
+    show(monitor, [told(go(1, 0)), acks(0)], 4, 2_000_000)
+    assert "CTRL-06" in [one.requirement for one in monitor.violations]
 
 
 def test_packets_that_come_when_they_are_asked_for_may_have_been_left_out() -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from netblt_conformance.packets.packets import Kind, Message
 from netblt_conformance.packets.sequence import following, follows
 
+_NEVER_US = 2**63
+
 
 class Issued:
     """New control messages in order of departure; repetitions do not count."""
@@ -17,14 +19,19 @@ class Issued:
         self.neighbours: dict[int, int] = {}  # number -> first departure of a CONTROL that has the next one too
         self.consecutive = 0  # all messages up to this one were sent
         self.in_order: list[tuple[int, int]] = []  # those before which nothing was missing, and their departures
+        self._unheard: set[int] = set()  # of those: sent only while the implementation had no connection
         self._of: dict[tuple[Kind, int], list[Message]] = {}
         self._by_number: dict[int, Message] = {}
         self.open_gos: dict[int, Message] = {}  # number -> a GO of a buffer that has no OK
         self.confirmed: set[int] = set()  # buffers that have an OK
         self.offers: dict[tuple[int, int], None] = {}  # burst size and interval in ms of the OKs, each pair once
 
-    def note(self, messages: tuple[Message, ...], time_us: int) -> None:
-        """The messages of a CONTROL that leaves now."""
+    def note(self, messages: tuple[Message, ...], time_us: int, *, opened: bool = True) -> None:
+        """The messages of a CONTROL that leaves now. `opened`: the implementation has a connection."""
+        if opened and self._unheard:
+            self._hear({message.seq for message in messages} & self._unheard, time_us)
+        elif not opened:
+            self._unheard.update(message.seq for message in messages if message.seq not in self.departures)
         numbers = {message.seq for message in messages}
         for message in messages:
             if message.seq + 1 in numbers:
@@ -35,7 +42,7 @@ class Issued:
     def _add(self, message: Message, time_us: int) -> None:
         self.departures[message.seq] = time_us
         if follows(message.seq, self.in_order[-1][0] if self.in_order else 0):
-            self.in_order.append((message.seq, time_us))
+            self.in_order.append((message.seq, _NEVER_US if message.seq in self._unheard else time_us))
         while (number := following(self.consecutive, self.departures)) in self.departures:
             self.consecutive = number
         self.messages.append(message)
@@ -52,6 +59,10 @@ class Issued:
                 self.open_gos.pop(go.seq, None)
             if message.burst_size:
                 self.offers[message.burst_size, message.burst_interval_ms] = None
+
+    def _hear(self, numbers: set[int], time_us: int) -> None:
+        self._unheard -= numbers
+        self.in_order = [(number, time_us if number in numbers else left_us) for number, left_us in self.in_order]
 
     def disregard(self, number: int) -> None:
         """A message that was sent means nothing: an OK for a buffer that was not sent."""

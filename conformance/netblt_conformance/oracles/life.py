@@ -17,7 +17,7 @@ class Life:
 
     def __init__(self, role: Role) -> None:
         self._role = role
-        self._declared_us = 0  # death timer of the implementation
+        self.declared_us = 0  # death timer of the implementation
         self.opened_us = _NEVER_US
         self._sent_us = _NEVER_US  # the tester's newest packet
         self._open_id: int | None = None  # of its OPEN, which the tester answers
@@ -50,7 +50,7 @@ class Life:
         """A readable packet of the implementation."""
         self._look(time_us)
         if packet.type in (Type.OPEN, Type.RESPONSE):
-            self._declared_us = packet.death_timer_s * MICROSECONDS_PER_S
+            self.declared_us = packet.death_timer_s * MICROSECONDS_PER_S
             self._open_id = packet.unique_id
             if packet.type is Type.RESPONSE and self.opened_us < 0:
                 self.opened_us = time_us
@@ -81,7 +81,7 @@ class Life:
         """The death timer of the implementation may have expired."""
         since_us = [self._sent_us] if self._sent_us >= 0 else []
         since_us += list(self._unacknowledged.values())[:1]
-        self._over |= self.opened_us >= 0 and any(now_us - one_us >= self._declared_us for one_us in since_us)
+        self._over |= self.opened_us >= 0 and any(now_us - one_us >= self.declared_us for one_us in since_us)
 
     @property
     def lasts(self) -> bool:

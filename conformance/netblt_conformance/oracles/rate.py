@@ -105,9 +105,9 @@ class RateOracle(Oracle):
             return
         if packet.acks and after(packet.high_seq, self._acked):
             self._acked = packet.high_seq
-        if packet.type is Type.NULL_ACK and packet.burst_size:
+        if packet.type is Type.NULL_ACK:
             # An OK after a hole may have been processed: then it is not known which pair this makes of what (AMB-36).
-            if not self._leaves_out_an_ok(packet.high_seq):
+            if packet.burst_size and not self._leaves_out_an_ok(packet.high_seq):
                 self._reported[self._settled(packet.high_seq)] = _Pace(packet.burst_size, packet.burst_interval_ms)
                 self._forget()
             self._judge_report(packet, _Pace(terms.burst_size, terms.burst_interval_ms), frame)
@@ -116,8 +116,11 @@ class RateOracle(Oracle):
             self._judge(_Pace(terms.burst_size, terms.burst_interval_ms), frame)
 
     def _judge_report(self, packet: Packet, agreed: _Pace, frame: int) -> None:
-        """CTRL-11: messages after a hole may have been processed already (AMB-36)."""
+        """CTRL-11: messages after a hole may have been processed already (AMB-36). Zeros report no pair, which may be
+        until an OK offered one."""
         settled = self._settled(packet.high_seq)
+        if not packet.burst_size and not settled:
+            return
         burst, interval_ms = packet.burst_size, packet.burst_interval_ms
         offers = self._from(settled, agreed)
         if not any(burst <= pace.burst and interval_ms >= pace.interval_ms for pace in offers):

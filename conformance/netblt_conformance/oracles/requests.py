@@ -190,16 +190,18 @@ class RequestOracle(Oracle):
         self._judge_listed(message, sent, decided_us, frame)
         self._judge_omitted(message, packet.length, sent, time_us, frame)
         self._judge_waiting(message, sent, frame)
-        self._judge_haste(number, sent, time_us, frame)
+        self._judge_haste(message, sent, time_us, frame)
 
-    def _judge_haste(self, buffer: int, sent: SentData, time_us: int, frame: int) -> None:
-        """TIMER-06: data of a later buffer begin, those of this one are taken for lost. RESEND-07: its LDATA came."""
+    def _judge_haste(self, message: Message, sent: SentData, time_us: int, frame: int) -> None:
+        """TIMER-06: data of a later buffer begin, those of this one are taken for lost. RESEND-07: its LDATA came. A
+        request that lists the LDATA was made before that."""
+        buffer = message.buffer
         if self.session.real_time:
             return  # the machine may have held up the packet, so that the data timer expired when it was read
         left_us = time_us - self.session.round_trip_us - self.session.slack_us
         if sent.packets:
             last_us = sent.packets.get(sent.last_packet, -1) if sent.last_packet is not None else -1
-            if 0 <= last_us <= left_us <= last_us + _HASTE_US:
+            if 0 <= last_us <= left_us <= last_us + _HASTE_US and sent.last_packet not in message.packets:
                 self.report(AT_LDATA, frame, buffer=buffer)
             return
         for later, begun_us in self._begun_us.items():

@@ -94,7 +94,7 @@ class Session:
         elif packet.type is Type.RESPONSE and self.response is None:
             self.response = packet
         elif packet.type is Type.CONTROL:
-            self.issued.note(packet.messages, time_us)
+            self.issued.note(packet.messages, time_us, opened=not self.role.active or self.life.opened_us >= 0)
         elif packet.type in (Type.QUIT, Type.ABORT, Type.DONE) and self.closing_us is None:
             self.closing_us = time_us
         if packet.acks and after(packet.high_seq, self.highest_ack_sent):
@@ -150,10 +150,11 @@ class Session:
 
     def published_repeat_max_us(self, published_ms: int, gap_us: int) -> int:
         """The same where an OK has published it: what the tester acknowledged later than that may have raised it since
-        (TIMER-03), and the repetitions may back off from there (AMB-44). `gap_us`: between the last two."""
+        (TIMER-03), and the repetitions may back off from there (AMB-44), without an upper limit in RFC 998 but the
+        death timer. `gap_us`: between the last two."""
         base_us = self.following_acks(published_ms * MICROSECONDS_PER_MS)
         limit_us = self.tolerances.published_repeat_max_us(base_us // MICROSECONDS_PER_MS)
-        grown_us = min(self.tolerances.control_repeat_max_us, _GROWTH * gap_us)
+        grown_us = min(max(self.tolerances.control_repeat_max_us, self.life.declared_us), _GROWTH * gap_us)
         return self.following_acks(max(limit_us, grown_us))
 
     @property

@@ -40,7 +40,8 @@ class SenderPeer(Peer):
         self._requests: list[tuple[int, int]] = []  # heap of (buffer, sequence number) of RESENDs to serve
         self.controls: list[Seen] = []
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
-        self._gos: list[int] = []  # the numbers of all GOs, ascending: buffer n has the n-th of them (AMB-47)
+        # The numbers of all GOs, also of those that the tester lost, ascending: buffer n has the n-th of them (AMB-47).
+        self._gos: list[int] = []
         self.lose: Callable[[Packet], bool] = lambda _control: False  # CONTROLs that count as lost on the way
         self.served: set[int] = set()  # RESENDs, by number, that were answered, even if the network lost the answer
         self.lost_buffers: set[int] = set()  # buffers that were sent, and of which nothing arrived
@@ -108,6 +109,7 @@ class SenderPeer(Peer):
         packet = seen.packet
         if packet.type is not Type.CONTROL:
             return
+        self._number_buffers(packet)
         if self.lose(packet):
             self.lost(seen)
             return
@@ -123,12 +125,15 @@ class SenderPeer(Peer):
                     self._confirmed.add(message.buffer)
                 if message.kind is Kind.RESEND:
                     heapq.heappush(self._requests, (message.buffer, message.seq))
+        if self._answers and self.agreed is not None:
+            self.null_ack()
+
+    def _number_buffers(self, packet: Packet) -> None:
+        for message in packet.messages:
             if message.kind is Kind.GO and message.buffer not in self._gos:
                 bisect.insort(self._gos, message.buffer)
                 self._lowest = 0 if self._gos[-1] != message.buffer else self._lowest
                 self.first_buffer = self._gos[0]
-        if self._answers and self.agreed is not None:
-            self.null_ack()
 
     # ---- data ----
 
@@ -433,7 +438,7 @@ class SenderPeer(Peer):
             if exists and self.may_send(buffer):  # else it is sent when its turn comes
                 self._deliver(buffer, [n for n in message.packets if n < self.packet_count(buffer)], lose)
                 return True
-        if unsent and unsent[0] < len(self._gos) and self.may_send(unsent[0]):
+        if unsent and self.find(Kind.GO, unsent[0]) and self.may_send(unsent[0]):
             buffer = unsent.popleft()
             self._deliver(buffer, list(range(self.packet_count(buffer))), lose)
             return True
