@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from netblt_conformance.commands import cli
-from netblt_conformance.generated import script
+from netblt_conformance.generated import copies, script
 from netblt_conformance.generated.damage import has_bad_header, is_damaged
-from netblt_conformance.packets.packets import Forge, Packet, Type, data_checksum, spoil
+from netblt_conformance.packets.packets import HEADER_BYTES, Forge, Packet, Type, data_checksum, spoil
 from selftest.faulty import faulty_library
 
 
@@ -50,3 +50,13 @@ def test_a_packet_is_damaged_where_a_checksum_is_wrong() -> None:
     assert [has_bad_header(one) for one in packets[:5]] == [False, False, False, True, True]
     assert [is_damaged(one) for one in packets[:5]] == [False, False, True, True, True]
     assert all(has_bad_header(one) for one in packets[5:])
+
+
+def test_a_checksum_of_zero_is_wrong_also_where_the_changed_packet_had_it_by_chance() -> None:
+    """Stimulus: KEEPALIVEs from every port, each with one bit changed; of one of them 0 is the right checksum."""
+    bit, by_chance = 8 * HEADER_BYTES - 1, 0
+    for port in range(65536):
+        packet = Forge(2, port, 2).packet(Type.KEEPALIVE)
+        by_chance += not has_bad_header(b"\0\0" + copies.flipped(packet, bit, data_summed=False)[2:])
+        assert has_bad_header(copies.zeroed(packet, bit, data_summed=False))
+    assert by_chance == 1

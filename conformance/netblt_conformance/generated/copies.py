@@ -35,8 +35,10 @@ def spoilt_data(packet: bytes, size: int, bit: int) -> bytes:
 
 
 def zeroed(packet: bytes, bit: int, *, data_summed: bool) -> bytes:
-    """The same, and the checksum is zero, as in a protocol where that means that there is none."""
-    return b"\0\0" + flipped(packet, bit, data_summed=data_summed)[2:]
+    """The same, and the checksum is zero, as in a protocol where that means that there is none. Where zero is right by
+    chance, the next bit is changed."""
+    changed = b"\0\0" + flipped(packet, bit, data_summed=data_summed)[2:]
+    return zeroed(packet, bit + 1, data_summed=data_summed) if packets.read(changed).checksum_good else changed
 
 
 def cut(packet: bytes, end: int) -> bytes:
