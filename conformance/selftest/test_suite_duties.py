@@ -138,6 +138,17 @@ def test_repetitions_may_double_the_time_between_them(gaps_ms: tuple[int, ...], 
     assert ("TIMER-01" in seen(PASSIVE_RECEIVER, steps)) == wrong
 
 
+@pytest.mark.parametrize(("last_s", "wrong"), [(32, False), (60, True)])
+def test_the_time_between_repetitions_may_grow_up_to_the_death_timer(last_s: int, wrong: bool) -> None:
+    """RFC 998 5.2.1 states no upper limit; the declared death timer is 120 s."""
+    terms = dataclasses.replace(TERMS, death_timer_s=120)
+    opening = [given(TESTER.opening(Type.OPEN, terms)), iut(IUT.opening(Type.RESPONSE, terms))]
+    steps = [*COMPLETE]
+    for gap_s in (1, 2, 4, 8, 16, last_s):
+        steps += [*every(S, gap_s, ALIVE, SIGN), (0, tells(ok(3, 0)))]
+    assert ("TIMER-01" in seen(PASSIVE_RECEIVER, steps, opening)) == wrong
+
+
 @pytest.mark.parametrize(("gap_ms", "wrong"), [(300, False), (100, True)])
 def test_repetitions_keep_half_of_the_published_timer(gap_ms: int, wrong: bool) -> None:
     steps = [*COMPLETE, *every(gap_ms * MS, 3, tells(ok(3, 0)))]
