@@ -422,6 +422,21 @@ def test_an_abort_for_no_connection_may_have_another_version_than_the_connection
     assert watch(PASSIVE_SENDER, [*STARTED, ABORTED, late, answer]) == []
 
 
+def test_an_active_end_sends_nothing_of_a_transfer_before_the_response_to_its_open() -> None:
+    """Stimulus: a RESPONSE with another unique ID."""
+    terms = dataclasses.replace(TERMS, flags=1)
+    opening = [iut(IUT.opening(Type.OPEN, terms)), given(TESTER.opening(Type.RESPONSE, terms)), told(go(1, 0))]
+    other = given(TESTER.opening(Type.RESPONSE, dataclasses.replace(terms, unique_id=10)))
+
+    def found(*steps: Step) -> list[str]:
+        monitor = Monitor(Session(ACTIVE_SENDER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
+        show(monitor, [*steps, acks(1)], 0)
+        return [one.requirement for one in monitor.violations]
+
+    assert found(*opening) == []
+    assert found(opening[0], other, opening[2]) == ["OPEN-01"]
+
+
 def test_a_control_before_the_connection_is_open_is_not_to_be_acknowledged() -> None:
     """Stimulus: the first CONTROL comes before the RESPONSE that opens the connection of an active sender, and again
     after it. Legal outcome: an acknowledgement of nothing in between, and of both messages once they had come again."""

@@ -101,9 +101,10 @@ def test_impossible_packets_with_good_checksums_never_make_a_false_success(t: Ca
 # Nonsense may be answered, acknowledged or obeyed in many ways.
 FREE = {
     "CTRL-04", "CTRL-05", "CTRL-06", "CTRL-07", "CTRL-09", "CTRL-11", "CTRL-14", "DATA-01", "DATA-09",
-    "DATA-10", "DATA-12", "DATA-13", "OPEN-02", "OPEN-04", "OPEN-05", "OPEN-07", "NEG-01", "NEG-02", "NEG-03",
-    "NEG-04", "NEG-05", "NEG-07", "NEG-10", "ORDER-01", "ORDER-02", "ORDER-03", "RATE-01", "RESEND-01",
-    "RESEND-02", "RESEND-06", "TIMER-04", "TIMER-08", "ABORT-02", "QUIT-05", "CLOSE-01", "ABORT-03",
+    "DATA-10", "DATA-12", "DATA-13", "OPEN-01", "OPEN-02", "OPEN-04", "OPEN-05", "OPEN-07", "NEG-01", "NEG-02",
+    "NEG-03", "NEG-04", "NEG-05", "NEG-07", "NEG-10", "ORDER-01", "ORDER-02", "ORDER-03", "RATE-01",
+    "RESEND-01", "RESEND-02", "RESEND-06", "TIMER-04", "TIMER-08", "ABORT-02", "QUIT-05", "CLOSE-01",
+    "ABORT-03",
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""OPEN-02, 04, 05, 07, NEG-01..05, 07, DATA-05: what OPEN and RESPONSE packets of the implementation contain."""
+"""OPEN-01, 02, 04, 05, 07, NEG-01..05, 07, DATA-05: what OPEN and RESPONSE packets of the implementation contain, and
+what comes before them."""
 
 from __future__ import annotations
 
@@ -12,6 +13,11 @@ OTHER_OPEN = Check(
 )
 OPEN_AGAIN = Check(
     "OPEN-05", expected="no OPEN after the RESPONSE", seen="OPEN was repeated after its RESPONSE had arrived"
+)
+BEFORE_RESPONSE = Check(
+    "OPEN-01",
+    expected="nothing of a transfer before the RESPONSE to the OPEN",
+    seen="{type} before the RESPONSE with the unique ID of the OPEN",
 )
 OTHER_ID = Check(
     "OPEN-02",
@@ -73,6 +79,9 @@ CHECKSUMS_OFF = Check(
 )
 
 
+_OF_TRANSFER = frozenset({Type.CONTROL, Type.NULL_ACK, Type.DATA, Type.LDATA, Type.DONE})
+
+
 class OpeningOracle(Oracle):
     _open: Packet | None = None
     _response: Packet | None = None
@@ -89,6 +98,8 @@ class OpeningOracle(Oracle):
             self._on_open(packet, time_us, frame)
         elif packet.type is Type.RESPONSE and self.session.open_sent is not None:
             self._on_response(packet, self.session.open_sent, frame)
+        elif packet.type in _OF_TRANSFER and self._open is not None and self._answered_us is None:
+            self.report(BEFORE_RESPONSE, frame, type=packet.type.text)
 
     def _on_open(self, packet: Packet, time_us: int, frame: int) -> None:
         if self._open is None:
