@@ -24,12 +24,14 @@ def test_a_resend_lists_exactly_what_is_missing(t: Case) -> None:
         peer.require(packets_per_buffer=max(lost) + 2)  # its LDATA comes
         peer.expect_go(0)
     peer.send_buffer(0, omit=lost)
-    request = peer.expect_resend(0)
+    listed = set(peer.expect_resend(0).packets)
+    while listed < set(lost):  # a hole that packets after it prove may be requested before the LDATA comes (AMB-31)
+        listed |= set(next_request(peer, f"a request for {sorted(set(lost) - listed)}, also missing").packets)
     # On a real link the tester may be held up in the middle of the buffer: what it had not sent yet may be listed too,
     # and the monitor looks at every entry.
-    asked = set(request.packets)
-    right = asked >= set(lost) if t.link.real_time else asked == set(lost)
-    t.must(right, str(request), peer.controls[-1].frame, expected=f"a request for {lost}")
+    right = listed >= set(lost) if t.link.real_time else listed == set(lost)
+    text = f"requests list {sorted(listed)}"
+    t.must(right, text, peer.controls[-1].frame, expected=f"requests for {lost}")
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -46,9 +48,7 @@ def test_a_later_resend_lists_what_is_still_missing(t: Case) -> None:
         peer.expect_resend(0)
     peer.send_packets(0, repaired)
     peer.listen(t.tolerances.crossing_us)
-    newest = max(peer.messages)
-    peer.until(lambda: bool(later(peer, newest)), peer.data_timer_max_us, "another RESEND for buffer 0")
-    request = later(peer, newest)[0]
+    request = next_request(peer, "another RESEND for buffer 0")
     t.must(
         set(request.packets) <= set(lost),
         str(request),
@@ -62,6 +62,13 @@ def test_a_later_resend_lists_what_is_still_missing(t: Case) -> None:
 def later(peer: SenderPeer, seq: int) -> list[Message]:
     """The requests for buffer 0 after this message."""
     return [message for message in peer.find(Kind.RESEND, 0) if message.seq > seq]
+
+
+def next_request(peer: SenderPeer, expected: str) -> Message:
+    """The first request for buffer 0 that is still to come."""
+    newest = max(peer.messages)
+    peer.until(lambda: bool(later(peer, newest)), peer.data_timer_max_us, expected)
+    return later(peer, newest)[0]
 
 
 @case("RESEND-02", "DATA-13", roles=SENDERS, control=True)
