@@ -438,8 +438,8 @@ def test_an_active_end_sends_nothing_of_a_transfer_before_the_response_to_its_op
 
 
 def test_a_control_before_the_connection_is_open_is_not_to_be_acknowledged() -> None:
-    """Stimulus: the first CONTROL comes before the RESPONSE that opens the connection of an active sender, and again
-    after it. Legal outcome: an acknowledgement of nothing in between, and of both messages once they had come again."""
+    """Stimulus: the first CONTROL comes before the RESPONSE that opens the connection of an active sender, and is
+    repeated after it. Legal outcome: no acknowledgement before, one of the GO after that."""
     terms = dataclasses.replace(TERMS, flags=1)
     opening = [iut(IUT.opening(Type.OPEN, terms)), told(go(1, 0))]
     opened = [*opening, given(TESTER.opening(Type.RESPONSE, terms))]

@@ -73,7 +73,7 @@ def _obeys_as_sender(t: Case, peer: ReceiverPeer) -> None:
             expected=f"{terms.packet_size} data bytes, as agreed",
         )
         summed = not terms.data_checksum or data_checksum_ok(seen.packet.raw)
-        t.must(summed, f"{seen.packet} has not the right data checksum", seen.frame, expected="a data checksum, as agreed")
+        t.must(summed, f"{seen.packet} has a wrong data checksum", seen.frame, expected="a data checksum, as agreed")
     total = len(buffer.data)
     t.must(
         total == terms.buffer_size, f"buffer 0 holds {total} bytes", expected=f"{terms.buffer_size} bytes, as agreed"

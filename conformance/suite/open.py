@@ -183,7 +183,7 @@ def test_the_first_response_goes_on_to_govern(t: Case) -> None:
                 summed = not peer.terms.data_checksum or data_checksum_ok(seen.packet.raw)
                 t.must(
                     summed,
-                    f"{seen.packet} has not the right data checksum after a second RESPONSE",
+                    f"{seen.packet} has a wrong data checksum after a second RESPONSE",
                     seen.frame,
                     expected="a data checksum, as the first RESPONSE agreed",
                 )

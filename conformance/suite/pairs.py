@@ -138,7 +138,7 @@ def transfer(t: Case) -> None:
     t.expect_intact(received, peer.data)
     for seen in peer.seen:
         summed = not (seen.packet.is_data and peer.terms.data_checksum) or data_checksum_ok(seen.packet.raw)
-        t.must(summed, f"{seen.packet} has not the right data checksum", seen.frame, expected="a data checksum, as agreed")
+        t.must(summed, f"{seen.packet} has a wrong data checksum", seen.frame, expected="a data checksum, as agreed")
 
 
 JUDGED = ("DATA-08", "NEG-06", "CKSUM-04", "CKSUM-05")
