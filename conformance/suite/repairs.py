@@ -33,7 +33,7 @@ def await_repairs(t: Case, peer: ReceiverPeer, before: Places, asked: list[tuple
 
 
 def judge_others(t: Case, peer: ReceiverPeer, before: Places, asked: list[tuple[int, int]]) -> None:
-    """What was not requested does not come again."""
+    """What was not requested is not repeated."""
     others = ((place, count) for place, count in copies(peer).items() if place not in asked)
     more = [place for place, count in others if count > max(1, before.get(place, 0))]
     text = f"requested were {sorted(asked)}; (buffer, packet) {more} came as well"
