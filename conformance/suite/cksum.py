@@ -65,6 +65,24 @@ def test_every_packet_carries_good_checksums_when_data_checksums_are_on(t: Case)
     peer.expect_success()
 
 
+@case("CKSUM-04", roles=SENDERS)
+def test_an_empty_ldata_is_summed_too(t: Case) -> None:
+    peer = t.receiver(b"", data_checksum=True)
+    with t.preamble():
+        peer.connect()
+        peer.go(0)
+        ends = (Type.LDATA, Type.QUIT, Type.ABORT)
+        seen = peer.expect(lambda packet: packet.type in ends, t.tolerances.close_max_us, "some end")
+    if seen.packet.type is not Type.LDATA or seen.packet.data or not peer.terms.data_checksum:
+        raise NotSupportedError("it ends an empty transfer without an empty LDATA (AMB-41)")
+    right = packets.data_checksum(b"")
+    found = seen.packet.data_checksum
+    text = f"the data checksum of the empty LDATA is 0x{found:04x}"
+    t.must(found == right, text, seen.frame, expected=f"0x{right:04x}, the complement of a sum of 0")
+    peer.finish()
+    peer.expect_success()
+
+
 # Data whose sum has a carry that makes another carry, for sums over words of 16 bits, or of 32 in either byte order.
 TWO_CARRIES = b"".join(bytes.fromhex(words).ljust(256, b"\0") for words in ("ffffffff0001", "ffff0001", "0100ffff"))
 

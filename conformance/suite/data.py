@@ -348,7 +348,7 @@ def test_no_more_buffers_are_outstanding_than_agreed(t: Case) -> None:
     peer.expect_success()
 
 
-@case("DATA-12", roles=SENDERS, variants=("1", "3", "1 of 4 after negotiation"))
+@case("DATA-12", roles=SENDERS, variants=("1", "3", "1 of 4 after negotiation", "2 after a RESEND"))
 def test_a_sender_holds_back_when_it_gets_too_many_gos(t: Case) -> None:
     restricted = t.variant.endswith("negotiation")  # the tester asks for fewer than the implementation could
     limit = int(t.variant.split()[0])
@@ -358,6 +358,10 @@ def test_a_sender_holds_back_when_it_gets_too_many_gos(t: Case) -> None:
         peer.require(max_buffers=limit)
         peer.go(*range(limit + 2))
         peer.expect_buffer(limit - 1)
+        if t.variant.endswith("RESEND"):
+            peer.expect_buffer(0)
+            peer.resend(0, [0])
+            peer.expect_copies(0, 0)
     peer.listen(peer.ack_deadline_us)  # the monitor fails a sender that accepts it
     text = f"of {limit + 2} GOs, where {limit} were agreed, {peer.high_seq} are acknowledged (AMB-29)"
     t.should(peer.high_seq >= limit + 2, text, expected="every GO to be acknowledged")
@@ -488,13 +492,18 @@ def test_packet_and_buffer_size_stay_what_they_were_through_every_ok(t: Case) ->
     peer.expect_success()
 
 
-@case("DATA-13", roles=SENDERS, variants=("earlier buffer", "last buffer"))
+@case("DATA-13", roles=SENDERS, variants=("earlier buffer", "last buffer", "after one request"))
 def test_nothing_is_sent_again_without_a_request(t: Case) -> None:
-    peer = t.receiver(2 * 1024 if t.variant == "earlier buffer" else 1000, iut={"death_timer_s": 8})
+    deaths = {"iut": {"death_timer_s": 8}, "own": {"death_timer_s": 8}}  # so that it has KEEPALIVEs to send meanwhile
+    peer = t.receiver(1000 if t.variant == "last buffer" else 2 * 1024, **deaths)
     with t.preamble():
         peer.connect()
         peer.require(buffer_size=1000)
         peer.go(0)
         buffer = peer.expect_buffer(0)
+        if t.variant == "after one request":
+            peer.resend(0, [0])
+            peer.expect_copies(0, 0)
+    before = dict(buffer.copies)
     peer.silence([Type.DATA, Type.LDATA], 6 * S, "nothing was requested")
-    t.must(set(buffer.copies.values()) == {1}, f"copies are {buffer.copies}", expected="one copy of each packet")
+    t.must(buffer.copies == before, f"copies are {buffer.copies}", expected=f"copies {before}")

@@ -3,6 +3,7 @@
 
 from netblt_conformance.cases.case import SENDERS, Case, case
 from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind
 from netblt_conformance.peer import ReceiverPeer
 
@@ -111,6 +112,27 @@ def test_the_ldata_ends_the_first_pass_of_a_buffer(t: Case) -> None:
         f"the first pass went out as {order}, LDATA is {buffer.last_packet}",
         expected="every packet once, LDATA last",
     )
+
+
+@case("ORDER-03", roles=SENDERS)
+def test_what_the_first_pass_leaves_out_waits_for_its_request(t: Case) -> None:
+    """A sender may leave packets out until it knows that the peer's address is real (AMB-72). The monitor judges."""
+    size, buffers = 6000, 10  # it may leave out the LDATA of some: then these show nothing
+    sizes = {"buffer_size": size, "packet_size": 500, "burst_size": 12, "burst_interval_ms": 10}
+    peer = t.receiver((buffers + 1) * size, **sizes, max_buffers=buffers)
+    with t.preamble():
+        peer.connect()
+        together = range(min(buffers, peer.terms.max_buffers))
+        peer.go(*together)
+        peer.expect(lambda packet: packet.is_data, t.tolerances.reaction_max_us, "data")
+        peer.listen(peer.pace_us + QUIET_US)
+    begun = [number for number in together if peer.buffer(number).packets]  # more may wait for an OK
+    t.observe("buffers with packets left out", sum(not peer.buffer(number).complete for number in begun))
+    for number in begun:
+        peer.expect_buffer(number)
+        peer.listen(QUIET_US)
+    peer.finish()
+    peer.expect_success()
 
 
 @case("ORDER-04", roles=SENDERS)

@@ -41,12 +41,13 @@ def test_bursts_keep_size_and_interval_without_help_of_the_receiver(t: Case) -> 
 
 @dataclasses.dataclass(frozen=True)
 class Sequence:
-    """Buffers of four packets: how many packets a burst has, how many buffers are requested together, and how many
-    intervals pass before the next ones are requested."""
+    """Buffers of four packets: how many packets a burst has, how many buffers are requested together, how many
+    intervals pass before the next ones are requested, and whether each OK offers a slower pair than was agreed."""
 
     burst: int
     together: int
     pause: int = 0
+    changes: bool = False
 
 
 SEQUENCES = {
@@ -54,6 +55,7 @@ SEQUENCES = {
     "three at once": Sequence(4, 3),
     "bursts that end in the next buffer": Sequence(3, 6),  # six, so that one packet too many in each burst adds up
     "after a pause": Sequence(1, 1, pause=5),  # bursts that were not due are not sent later
+    "while the pair changes": Sequence(4, 1, changes=True),  # the first burst of another pair waits for its turn too
 }
 
 
@@ -72,12 +74,25 @@ def test_the_pace_goes_on_from_buffer_to_buffer(t: Case) -> None:
         peer.go(*numbers)
         for number in numbers:
             peer.expect_buffer(number)
+        if given.changes:
+            peer.offer = peer.terms.burst_size, peer.terms.burst_interval_ms + (10 if first % 2 else 20)
         peer.ok(*numbers)
         if given.pause:
             peer.listen(given.pause * peer.ms(interval_ms))
     keeps_the_pace(t, peer, "packets", [seen.time_us for seen in peer.seen if seen.packet.is_data])
     peer.finish()
     peer.expect_success()
+
+
+@case("RATE-01", "RATE-02", "NEG-06", roles=SENDERS)
+def test_an_interval_that_needs_16_bits_is_kept(t: Case) -> None:
+    peer = t.receiver(PACKETS * 256, **{**PACED, "burst_size": 1}, burst_interval_ms=40_000)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=8)
+    peer.go(0)
+    peer.listen(t.tolerances.reaction_max_us)
+    keeps_the_pace(t, peer, "packets", [seen.time_us for seen in peer.seen if seen.packet.is_data])
 
 
 @case("RATE-03", roles=SENDERS, variants=tuple(INTERVALS_MS))
