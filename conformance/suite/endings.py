@@ -10,6 +10,7 @@ from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature, Stop
 from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
@@ -197,6 +198,7 @@ def test_keepalives_go_on_while_a_quit_waits_for_the_end_of_a_buffer(t: Case) ->
         else:
             peer.expect_go(0)
             peer.send_packet(0, 0)
+            peer.listen(t.link.delay_us + t.tolerances.crossing_us)
         t.link.stop(Stop.QUIT, WHY)
         peer.listen(QUIET_US)
     began_us = peer.now_us
@@ -215,7 +217,7 @@ def test_a_control_is_repeated_while_a_quit_waits_for_the_end_of_a_buffer(t: Cas
         peer.listen(t.tolerances.crossing_us)
         peer.answer_controls(False)
         peer.withhold_ack()
-        peer.send_buffer(0, omit=[1])
+        peer.send_buffer(0, omit=[peer.packet_count(0) - 1])
         peer.expect_resend(0)
     t.link.stop(Stop.QUIT, WHY)
     count = len(peer.controls)
@@ -231,11 +233,19 @@ def test_what_is_missing_is_requested_while_a_quit_waits_for_the_end_of_the_buff
         peer.require(packets_per_buffer=3)
         peer.expect_go(0)
         peer.listen(t.tolerances.crossing_us)
-        peer.send_buffer(0, omit=[1])
+        last = peer.packet_count(0) - 1  # the LDATA: with it the buffer has been sent
+        peer.send_buffer(0, omit=[last])
+        peer.listen(t.link.delay_us + t.tolerances.crossing_us)
     t.link.stop(Stop.QUIT, WHY)
-    peer.until(lambda: bool(peer.find(Kind.RESEND, 0)) or quits(peer), peer.data_timer_max_us, "RESEND for buffer 0")
+    peer.listen(t.tolerances.crossing_us)
+    count = len(peer.find(Kind.RESEND, 0))  # its data timer may have expired before
+
+    def has_come() -> bool:
+        return len(peer.find(Kind.RESEND, 0)) > count or quits(peer)
+
+    peer.until(has_come, peer.data_timer_max_us, "RESEND for buffer 0", Awaited.RESEND)
     require_that_quit_waits(peer)
-    peer.repair(0, [1])
+    peer.repair(0, [last])
     peer.until(lambda: quits(peer), 15 * S, "QUIT after the buffer")
     peer.send(peer.forge.packet(Type.QUITACK))
     peer.expect_failure()

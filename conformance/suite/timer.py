@@ -159,6 +159,8 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
             "the implementation declared a death timer of 0",
             expected="a death timer that is greater than zero",
         )
+        if t.variant == OPENING:
+            t.run_first_buffer(peer)
     declared_us = peer.terms.iut_death_timer_s * S
     if t.variant != "silence":
         speak(peer, 3 * declared_us, t.variant)
