@@ -126,7 +126,7 @@ def test_a_quit_just_before_the_death_timer_expires_is_answered_again_after_it(t
 
 def let_it_quit(t: Case, peer: ReceiverPeer | SenderPeer) -> None:
     peer.connect()
-    peer.listen(t.tolerances.crossing_us)
+    peer.listen(t.link.delay_us + t.tolerances.crossing_us)
     t.link.stop(Stop.QUIT, WHY)
     peer.expect_type(Type.QUIT, 15 * S)
 
@@ -139,7 +139,7 @@ def test_a_quit_that_has_crossed_another_one_is_repeated_until_quitack_comes(t: 
         let_it_quit(t, peer)
         peer.send_quit()
         peer.expect_type(Type.QUITACK)
-        peer.listen(t.tolerances.crossing_us)
+        peer.listen(2 * t.link.delay_us + t.tolerances.crossing_us)
     for _ in range(2):
         peer.expect_type(Type.QUIT, 15 * S)
     peer.send(peer.forge.packet(Type.QUITACK))
@@ -237,7 +237,7 @@ def test_what_is_missing_is_requested_while_a_quit_waits_for_the_end_of_the_buff
         peer.send_buffer(0, omit=[last])
         peer.listen(t.link.delay_us + t.tolerances.crossing_us)
     t.link.stop(Stop.QUIT, WHY)
-    peer.listen(t.tolerances.crossing_us)
+    peer.listen(2 * t.link.delay_us + t.tolerances.crossing_us)
     count = len(peer.find(Kind.RESEND, 0))  # its data timer may have expired before
 
     def has_come() -> bool:

@@ -62,7 +62,7 @@ def test_quit_is_repeated_for_as_long_as_the_peer_is_alive(t: Case) -> None:
     peer = t.peer(4096, iut={"death_timer_s": 6})
     with t.preamble():
         peer.connect()
-        peer.listen(t.tolerances.crossing_us)
+        peer.listen(t.link.delay_us + t.tolerances.crossing_us)
     t.link.stop(Stop.QUIT, "the client has had enough")
     times_us = [peer.expect_type(Type.QUIT, 15 * S).time_us]
     patience_us = 15 * S

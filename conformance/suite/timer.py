@@ -9,7 +9,7 @@ from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen
 
-OPENING = "copies of the peer's OPEN or RESPONSE"
+OPENING = "copies of OPEN or RESPONSE"
 
 
 @case("TIMER-01", roles=RECEIVERS)
