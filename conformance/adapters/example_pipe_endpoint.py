@@ -100,13 +100,13 @@ class Endpoint:
             self.on_opening(kind, raw)
             return
         self.timers["death"] = self.now + self.p["death_timer_s"] * S
-        if kind == RESPONSE:
-            if struct.unpack_from(">I", raw, 12)[0] != self.uid:
-                self.send(ABORT, text_field("another connection is open on these ports"))
+        if kind == RESPONSE and struct.unpack_from(">I", raw, 12)[0] != self.uid:
+            self.send(ABORT, text_field("another connection is open on these ports"))
         elif kind == QUIT:
             self.send(QUITACK)
-            self.finish(FAILED, "peer quit: " + self.read_text(raw, 12))
-            self.timers = {"close": self.now + 4 * QUIT_RETRY_US}
+            if "quit" not in self.timers:  # else its own QUIT goes on until a QUITACK comes
+                self.finish(FAILED, "peer quit: " + self.read_text(raw, 12))
+                self.timers = {"close": self.now + 4 * QUIT_RETRY_US}
         elif kind == QUITACK and "quit" in self.timers:
             self.finish(CLOSED_FAILED, "quit")
         elif kind == ABORT:
@@ -160,6 +160,7 @@ class Endpoint:
             if values["uid"] != self.uid:
                 self.send(ABORT, text_field("another connection is open on these ports"))
             elif self.opening and self.status in (IS_OPEN, IS_DONE):
+                self.timers["death"] = self.now + self.p["death_timer_s"] * S
                 self.send(RESPONSE, self.opening)
             return
         writes, sizes = values["flags"] & 1, ("buffer_size", "packet_size", "burst_size", "max_buffers")
@@ -265,8 +266,7 @@ class Sender(Endpoint):
         self.unsent = set()  # packets of started buffers that never went out
         self.parked = set()  # GOs that wait: for a lower one, or for the client
         self.burst = [self.agreed["burst_size"], self.agreed["burst_interval_ms"]]
-        self.burst_left, self.next_burst = 0, 0
-        self.dally_us = 2 * S
+        self.burst_left, self.next_burst, self.dally_us = 0, 0, 2 * S
 
     def within_buffer(self):
         return bool(self.queue)
