@@ -239,7 +239,7 @@ def remote(file: Path, udp_port: int, role: str) -> Path:
 
 
 IMPATIENT = "[pixit]\nsetup_max_s = 1\n"
-STORED = "a_data_packet_with_a_bad_header_checksum_is_not_stored"
+STORED = "a_data_packet_with_a_bad_header_checksum_is_not_stored: DATA"
 
 
 def test_a_remote_implementation_is_judged_by_what_it_sends(

@@ -233,7 +233,7 @@ def test_an_announced_size_beside_the_real_one_changes_nothing(t: Case) -> None:
     t.expect_transferred(peer)
 
 
-@case("WIRE-07", "OPEN-12", roles=ALL_ROLES, variants=("1", "3", "4", "5", "7", "8", "247", "255"))
+@case("WIRE-07", "OPEN-12", roles=ALL_ROLES, variants=("1", "3", "4", "5", "7", "8", "104", "247", "252", "255"))
 def test_client_strings_around_a_multiple_of_four_arrive(t: Case) -> None:
     string = "".join(chr(ord("a") + n % 26) for n in range(int(t.variant)))
     peer = t.peer(500, own={"client_string": string}, iut={"client_string": string})

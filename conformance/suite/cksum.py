@@ -5,6 +5,7 @@ from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, RECEIVERS,
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
@@ -283,18 +284,30 @@ def test_a_done_with_a_bad_checksum_does_not_end_the_dally(t: Case) -> None:
     )
 
 
-@case("CKSUM-06", roles=RECEIVERS, control=True)
+def expect_resend_or_ok(peer: SenderPeer, count: int) -> None:
+    """The `count`-th request for buffer 0, or an OK, which must not come."""
+    peer.until(
+        lambda: len(peer.requests(0)) >= count or bool(peer.find(Kind.OK, 0)),
+        peer.data_timer_max_us,
+        "RESEND for buffer 0",
+        Awaited.RESEND,
+    )
+
+
+@case("CKSUM-06", roles=RECEIVERS, control=True, variants=("DATA", "LDATA"))
 def test_a_data_packet_with_a_bad_header_checksum_is_not_stored(t: Case) -> None:
     peer = t.sender(1024)
     with t.preamble():
         peer.connect()
         peer.expect_go(0)
     count = peer.packet_count(0)
-    spoilt = min(1, count - 1)
+    spoilt = min(1, count - 1) if t.variant == "DATA" else count - 1
     for number in range(count):
         packet = peer.forge.data(peer.data_packet(0, number))
         peer.send(packets.spoil(packet) if t.stimulus and number == spoilt else packet)
     if t.stimulus:
+        expect_resend_or_ok(peer, 1)
+        t.must(not peer.find(Kind.OK, 0), f"OK for a buffer of which packet {spoilt} had a bad header checksum")
         request = peer.expect_resend(0)
         t.must(spoilt in request.packets, f"{request} does not ask for the packet with the bad checksum")
     peer.finish()
@@ -302,30 +315,52 @@ def test_a_data_packet_with_a_bad_header_checksum_is_not_stored(t: Case) -> None
 
 
 # Counted from the end where negative: both ends together decide how many packets a buffer has.
-DAMAGED = {"a packet in the middle": (1,), "the LDATA": (-1,), "the first and the last packet": (0, -1)}
+DAMAGED = {
+    "a packet in the middle": (1,),
+    "the LDATA": (-1,),
+    "the first and the last packet": (0, -1),
+    "an LDATA of 4 bytes": (-1,),
+}
+FOUR_BYTES_MORE = 512 + 4  # than some full packets
+
+
+def connect_with_data_checksums(t: Case, peer: SenderPeer) -> None:
+    peer.connect()
+    t.must(
+        peer.terms.data_checksum,
+        "RESPONSE turned data checksums off",
+        expected="data checksums as the OPEN requests",
+    )
+    peer.expect_go(0)
+
+
+def damage(peer: SenderPeer, buffer: int, number: int) -> None:
+    """Sends a packet whose data the network changed; everything else in it is right."""
+    good = peer.data_packet(buffer, number)
+    damaged = bytes([good.data[0] ^ 0xFF]) + good.data[1:]
+    peer.send_packet(buffer, number, data=damaged, data_checksum=good.data_checksum)
+
+
+UNDAMAGED = "no OK before all data are undamaged"
 
 
 @case("CKSUM-07", roles=RECEIVERS, control=True, variants=tuple(DAMAGED))
 def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
-    peer = t.sender(1024, data_checksum=True)
+    peer = t.sender(FOUR_BYTES_MORE if t.variant == "an LDATA of 4 bytes" else 1024, data_checksum=True)
     with t.preamble():
-        peer.connect()
-        t.must(
-            peer.terms.data_checksum,
-            "RESPONSE turned data checksums off",
-            expected="data checksums as the OPEN requests",
-        )
-        peer.expect_go(0)
+        connect_with_data_checksums(t, peer)
     size = peer.packet_count(0)
     wanted = {number % size for number in DAMAGED[t.variant]}
     for number in range(size):
-        good = peer.data_packet(0, number)
-        damaged = bytes([good.data[0] ^ 0xFF]) + good.data[1:]
-        spoilt = t.stimulus and number in wanted
-        peer.send_packet(0, number, **({"data": damaged, "data_checksum": good.data_checksum} if spoilt else {}))
+        if t.stimulus and number in wanted:
+            damage(peer, 0, number)
+        else:
+            peer.send_packet(0, number)
     if t.stimulus:
         asked: set[int] = set()
         for count in range(1, len(wanted) + 1):  # the LDATA may have to wait until all before it are there (AMB-32)
+            expect_resend_or_ok(peer, count)
+            t.must(not peer.find(Kind.OK, 0), "OK for a buffer with damaged data", expected=UNDAMAGED)
             request = peer.expect_resend(0, count)
             asked |= set(request.packets)
             if wanted <= asked:
@@ -337,7 +372,42 @@ def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
         t.must(
             not peer.find(Kind.OK, 0),
             "OK for a buffer with damaged data",
-            expected="no OK before all data are undamaged",
+            expected=UNDAMAGED,
         )
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("CKSUM-07", roles=RECEIVERS, control=True)
+def test_a_damaged_copy_of_a_packet_that_has_come_changes_nothing(t: Case) -> None:
+    peer = t.sender(1024, data_checksum=True)
+    with t.preamble():
+        connect_with_data_checksums(t, peer)
+        peer.require(packets_per_buffer=3)
+        last = peer.packet_count(0) - 1
+        peer.send_packets(0, range(last - 1))
+    if t.stimulus:
+        for number in range(last - 1):
+            damage(peer, 0, number)
+    peer.send_packets(0, range(last - 1, last + 1))
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("CKSUM-07", roles=RECEIVERS, control=True)
+def test_damaged_data_of_a_retransmission_count_as_lost_again(t: Case) -> None:
+    lost = [1, 2]
+    peer = t.sender(1024, data_checksum=True)
+    with t.preamble():
+        connect_with_data_checksums(t, peer)
+        peer.require(packets_per_buffer=4)
+        peer.send_buffer(0, omit=lost)
+        listed = peer.expect_resend(0).packets
+        spoilt = next((number for number in listed if number in lost), lost[0])
+    if t.stimulus:
+        damage(peer, 0, spoilt)
+        peer.send_packets(0, [number for number in listed if number in lost and number != spoilt])
+        expect_resend_or_ok(peer, 2)
+        t.must(not peer.find(Kind.OK, 0), f"OK though the data of packet {spoilt} were damaged", expected=UNDAMAGED)
     peer.finish()
     t.expect_delivered_by(peer)

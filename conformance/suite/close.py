@@ -2,11 +2,16 @@
 """CLOSE: the end of a successful transfer (RFC 998 5.3.1)."""
 
 from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer
 from netblt_conformance.peer.receiver import CONTROL_TIMER_MS
+
+SLOW_ROUND_TRIP_US = 70 * S
+MOST_PUBLISHED_MS = 65535
 
 REPEATS_OF_OK = 3
 FEWER = 1000  # of a full buffer a sender may not know that it is the last (AMB-41)
@@ -244,6 +249,33 @@ def test_ok_publishes_the_control_timer(t: Case) -> None:
     early = f"{text}every {max(gaps_us) / 1000:g} ms"
     timer = "a control timer in milliseconds, high byte first, that the repetitions keep"
     t.must(max(gaps_us) >= published_us // 2 - slack_us, early, repeat.frame, expected=timer)
+
+
+@case("CLOSE-07", roles=RECEIVERS)
+def test_a_control_timer_beyond_16_bits_is_not_published_as_a_small_one(t: Case) -> None:
+    if t.link.real_time:
+        raise NotSupportedError("a control timer of more than a minute takes too long on a real link")
+    peer = t.sender(1024, max_buffers=1)
+    with t.preamble():
+        peer.connect_without_acknowledging()
+        go = peer.expect_go(0)
+        peer.listen(SLOW_ROUND_TRIP_US)
+        peer.withhold_ack(at=go.seq)
+        peer.send_buffer(0)
+        ok = peer.expect_ok(0)
+    first, published_us = peer.first_seen(ok.seq), peer.ms(ok.control_timer_ms)
+    t.observe("control timer published after a round trip of 70 s, ms", ok.control_timer_ms)
+    if ok.control_timer_ms == MOST_PUBLISHED_MS:  # any larger value is published so
+        return
+    latest_us = 2 * published_us + t.tolerances.crossing_us
+    again = [seen for seen in peer.listen(latest_us) if seen.packet.holds(ok.seq)]
+    t.must(
+        bool(again),
+        f"OK publishes a control timer of {ok.control_timer_ms} ms after a round trip of 70 s, and is not repeated",
+        first.frame,
+        Cause.ABSENCE,
+        expected=f"repetition within {2 * published_us / 1000:g} ms",
+    )
 
 
 @case("CLOSE-08", roles=SENDERS)

@@ -5,13 +5,14 @@ The tester keeps acknowledgements back by claiming that message 2 never arrived:
 it, and may be acted upon, but not acknowledged (AMB-36).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from netblt_conformance.cases.case import RECEIVERS, Case, case
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature
 from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets.packets import Kind
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.base import UnmetError
@@ -144,8 +145,8 @@ def test_messages_of_every_kind_stay_the_same_through_their_repetitions(t: Case)
     stay_the_same(t, peer)
 
 
-@case("CTRL-02", roles=RECEIVERS)
-def test_a_repeated_request_keeps_its_list_when_some_of_it_has_come(t: Case) -> None:
+@case("CTRL-02", roles=RECEIVERS, variants=("some of it", "all of it"))
+def test_a_repeated_request_keeps_its_list_when_what_it_lists_has_come(t: Case) -> None:
     peer = t.sender(1024, buffer_size=1024)
     with t.preamble():
         peer.connect()
@@ -157,7 +158,7 @@ def test_a_repeated_request_keeps_its_list_when_some_of_it_has_come(t: Case) -> 
         request = peer.expect_resend(0)
         if len(request.packets) < 2:
             raise NotSupportedError("it asks for one packet at a time")
-    peer.send_packet(0, 0)
+    peer.send_packets(0, [0] if t.variant == "some of it" else [0, 1])
     peer.expect_round(request.seq)
     stay_the_same(t, peer)
     peer.finish()
@@ -256,6 +257,29 @@ def test_what_data_packets_acknowledge_is_not_repeated(t: Case) -> None:
     stale = peer.repeated(highest, 4 * gap_us)
     text = f"CONTROL was repeated although {t.variant} had acknowledged all its messages"
     t.must(not stale, text, stale[0].frame if stale else None)
+
+
+@case("CTRL-05", "TIMER-02", roles=RECEIVERS)
+def test_what_a_null_ack_of_a_slower_pace_than_the_offered_one_acknowledges_is_not_repeated(t: Case) -> None:
+    peer = t.sender(2048, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        peer.listen(QUIET_US)
+        peer.answer_controls(False)
+        peer.withhold_ack()
+        peer.send_buffer(0)
+        ok = peer.expect_ok(0)
+        peer.listen(t.tolerances.crossing_us)
+        gap_us = peer.expect_repeats(2)
+    highest = max(peer.messages)
+    # A sender may make an offer more restrictive, and has to report it so (RFC 998 4).
+    slower_ms = max(peer.terms.burst_interval_ms, ok.burst_interval_ms) + 30
+    peer.go_silent()  # nothing else acknowledges
+    peer.send(peer.forge.null_ack(highest, 1, slower_ms))
+    stale = peer.repeated(highest, 4 * gap_us)
+    text = "CONTROL was repeated although a NULL-ACK with a slower pace had acknowledged all its messages"
+    t.must(not stale, text, stale[0].frame if stale else None, expected="no CONTROL without messages")
 
 
 @case("CTRL-13", roles=RECEIVERS, needs=(Feature.CLIENT_STALL,))
@@ -361,6 +385,15 @@ def test_ok_comes_exactly_when_the_buffer_is_complete(t: Case) -> None:
 
 @case("TIMER-01", roles=RECEIVERS)
 def test_data_do_not_put_off_the_repetition_of_control(t: Case) -> None:
+    _is_repeated_while(t, "data", lambda peer: peer.send_packet(0, 0))
+
+
+@case("TIMER-01", roles=RECEIVERS)
+def test_acknowledgements_of_nothing_do_not_put_off_the_repetition_of_control(t: Case) -> None:
+    _is_repeated_while(t, "NULL-ACKs", lambda peer: peer.null_ack(0))
+
+
+def _is_repeated_while(t: Case, what: str, send: Callable[[SenderPeer], int]) -> None:
     peer = t.sender(2 * 1024, max_buffers=1)  # no other GO: a new message would take this one along
     with t.preamble():
         peer.connect_without_acknowledging()
@@ -368,10 +401,10 @@ def test_data_do_not_put_off_the_repetition_of_control(t: Case) -> None:
         gap_us = peer.expect_repeats(1)
     before, until_us = len(peer.controls), peer.now_us + t.tolerances.control_repeat_max_us
     while len(peer.controls) == before and peer.now_us < until_us:
-        peer.send_packet(0, 0)
+        send(peer)
         peer.listen(max(1_000, min(20_000, gap_us // 2)))  # before the timer expires
     repeated = any(seen.packet.holds(go.seq) for seen in peer.controls[before:])
-    t.must(repeated, "GO is not repeated as long as data come, though nothing was acknowledged")
+    t.must(repeated, f"GO is not repeated as long as {what} come, though nothing was acknowledged")
     peer.finish()
     peer.expect_success()
 
@@ -392,11 +425,27 @@ def test_a_queue_larger_than_a_packet_begins_with_its_oldest_message(t: Case) ->
     peer.expect_control(lambda control: control.holds(lowest))
 
 
+@case("TIMER-07", "CTRL-16", roles=RECEIVERS)
+def test_what_found_no_room_in_a_full_control_is_requested_when_there_is_room(t: Case) -> None:
+    peer = _whose_requests_are_lost(t)
+    newest = max(peer.messages)
+    peer.acknowledge()
+    for number in range(REQUESTED):
+
+        def is_requested(buffer: int = number) -> bool:
+            return any(request.seq > newest for request in peer.find(Kind.RESEND, buffer))
+
+        peer.until(is_requested, peer.data_timer_max_us, f"RESEND for buffer {number}", Awaited.RESEND)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
 GOS = 300  # more than fit into an Ethernet frame
+REQUESTED = 4  # buffers, each with most of its packets: more than fit as well
 
 
 def _whose_requests_are_lost(t: Case) -> SenderPeer:
-    size, count, buffers = 64, 240, 4
+    size, count, buffers = 64, 240, REQUESTED
     sizes = {"buffer_size": size * count, "packet_size": size, "burst_size": count, "max_buffers": buffers}
     peer = t.sender(buffers * size * count, **sizes)
     with t.preamble():

@@ -8,6 +8,7 @@ from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.packets.packets import Type, different_for_clients, different_terms
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen, UnmetError
@@ -230,7 +231,16 @@ def test_a_repeated_opening_leaves_waiting_messages_alone(t: Case) -> None:
     peer.expect_success()
 
 
-@case("OPEN-09", roles=ALL_ROLES, control=True, variants=("OPEN", "RESPONSE"))
+# The type of the foreign packet, and the bits in which its unique ID differs: one is enough.
+FOREIGN = {
+    "OPEN": (Type.OPEN, OTHER_ID),
+    "RESPONSE": (Type.RESPONSE, OTHER_ID),
+    "OPEN, only a high bit differs": (Type.OPEN, 1 << 16),
+    "RESPONSE, only a high bit differs": (Type.RESPONSE, 1 << 16),
+}
+
+
+@case("OPEN-09", roles=ALL_ROLES, control=True, variants=tuple(FOREIGN))
 def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection_survives(t: Case) -> None:
     peer = t.peer(4096)
     with t.preamble():
@@ -238,9 +248,9 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
         t.run_first_buffer(peer)
     if t.stimulus:
         # Whichever end opened: "any OPEN or RESPONSE packet" for an open connection has its unique ID checked.
-        kind = Type[t.variant]
+        kind, difference = FOREIGN[t.variant]
         usual = peer.response_values if t.role.active and kind is Type.RESPONSE else peer.opening_values
-        peer.send(peer.forge.opening(kind, usual(unique_id=OTHER_ID)))
+        peer.send(peer.forge.opening(kind, usual(unique_id=peer.unique_id ^ difference)))
         answers = (Type.ABORT, Type.REFUSED)
         try:
             seen = peer.expect(
@@ -273,6 +283,34 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
     peer.expect_success()
 
 
+@case("OPEN-09", roles=ALL_ROLES)
+def test_a_foreign_unique_id_is_answered_each_time_that_its_packet_is_repeated(t: Case) -> None:
+    peer = t.peer(4096)
+    kind = Type.RESPONSE if t.role.active else Type.OPEN
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+        values = peer.response_values if t.role.active else peer.opening_values
+        foreign = peer.forge.opening(kind, values(unique_id=OTHER_ID))
+    for count in range(1, 4):  # as an end does that opens, and does not get the answer
+        peer.send(foreign)
+        heard = peer.listen(tolerances.TESTER_RETRY_US)
+        answered = any(seen.packet.type in (Type.ABORT, Type.REFUSED) for seen in heard)
+        if count == 1:
+            with t.preamble():
+                t.must(answered, "a foreign unique ID was not answered", expected="ABORT for the foreign ID")
+        elif answered:
+            break
+    t.must(
+        answered,
+        f"{kind.name} with a foreign unique ID was answered once, and its repetitions were not",
+        cause=Cause.ABSENCE,
+        expected="ABORT again",
+    )
+    peer.finish()
+    peer.expect_success()
+
+
 @case("OPEN-10", roles=ACTIVE, variants=("in its lowest bit", "in its highest bit"))
 def test_a_response_with_another_unique_id_does_not_open_the_connection(t: Case) -> None:
     peer = t.peer()
@@ -289,6 +327,11 @@ def test_a_response_with_another_unique_id_does_not_open_the_connection(t: Case)
         return
     if t.link.status().failed and any(seen.packet.type is Type.OPEN for seen in heard):
         raise NotSupportedError("it gives up before another RESPONSE can follow")
+    if not any(seen.packet.type is Type.OPEN for seen in heard):  # the RESPONSE to its OPEN may have been lost
+        before, retry_us = len(peer.opens), t.tolerances.open_retry_max_us
+        peer.until(lambda: len(peer.opens) > before or t.link.status().failed, retry_us, "OPEN to be repeated")
+        if t.link.status().failed:
+            raise NotSupportedError("it gives up before another RESPONSE can follow")
     peer.respond()
     peer.finish()
     peer.expect_success()

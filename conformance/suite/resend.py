@@ -93,6 +93,29 @@ def test_exactly_the_listed_packets_are_sent_again(t: Case) -> None:
     peer.expect_success()
 
 
+@case("RESEND-02", "DATA-13", roles=SENDERS)
+def test_what_is_requested_of_any_of_many_outstanding_buffers_is_sent_again(t: Case) -> None:
+    """More buffers than before are outstanding when the first ones have their OK."""
+    first, confirmed, more = 8, 5, 6
+    peer = t.receiver(20 * 1024, max_buffers=16)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, packets_per_buffer=2, max_buffers=first - confirmed + more)
+        peer.go_in_turn(*range(first))
+        for number in range(first):
+            peer.expect_buffer(number)
+        peer.ok(*range(confirmed))
+        peer.expect_ack()
+        peer.go(*range(first, first + more))
+        for number in range(first, first + more):
+            peer.expect_buffer(number)
+    for number in range(confirmed, first + more):
+        peer.resend(number, [1])
+        peer.expect_copies(number, 1)
+    peer.finish()
+    peer.expect_success()
+
+
 @case("RESEND-03", "DATA-09", roles=SENDERS, variants=("earlier buffer", "last buffer"))
 def test_repairs_keep_type_flag_and_content(t: Case) -> None:
     target = 0 if t.variant == "earlier buffer" else 1

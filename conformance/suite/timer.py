@@ -2,10 +2,13 @@
 """TIMER: control, data and death timers, KEEPALIVE (RFC 998 5.2)."""
 
 from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature
 from netblt_conformance.common.tolerances import QUIET_US
-from netblt_conformance.packets.packets import Kind, Type
+from netblt_conformance.common.verdicts import Cause
+from netblt_conformance.common.waits import Awaited
+from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen
 
@@ -106,6 +109,78 @@ def test_the_data_timer_runs_from_the_acknowledgement_of_the_go(t: Case) -> None
         )
     peer.finish()
     peer.expect_success()
+
+
+@case("TIMER-04", "TIMER-07", roles=RECEIVERS)
+def test_the_data_timer_runs_from_the_acknowledgement_of_a_request_that_some_of_its_data_overtook(t: Case) -> None:
+    lost = [1, 2]
+    peer = t.sender(1024, max_buffers=1)
+
+    def later(seq: int) -> list[Message]:
+        return [request for request in peer.find(Kind.RESEND, 0) if request.seq > seq]
+
+    def expect_later(seq: int) -> Message:
+        what = "a RESEND for what is missing of buffer 0"
+        peer.until(lambda: bool(later(seq)), peer.data_timer_max_us, what, Awaited.RESEND)
+        return later(seq)[0]
+
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=4)
+        peer.expect_go(0)
+        peer.listen(t.tolerances.crossing_us)
+        peer.answer_controls(False)
+        peer.withhold_ack()
+        acked = peer.ack
+        peer.send_buffer(0, omit=lost)
+        listed = expect_later(acked).packets
+    peer.send_packets(0, [number for number in listed if number in lost][:1])
+    peer.listen(t.tolerances.crossing_us)
+    newest = max(peer.messages)
+    peer.acknowledge()
+    expect_later(newest)  # the other one was lost again
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("TIMER-07", roles=RECEIVERS, variants=("KEEPALIVEs", "acknowledgements of nothing new"))
+def test_what_comes_does_not_put_off_the_data_timer(t: Case) -> None:
+    peer = t.sender(1024)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=3)
+        peer.expect_go(0)
+        peer.send_buffer(0, omit=[1])
+    until_us = peer.now_us + peer.data_timer_max_us
+    while not peer.find(Kind.RESEND, 0) and peer.now_us < until_us:
+        if t.variant == "KEEPALIVEs":
+            peer.send_keepalive()
+        else:
+            peer.null_ack()
+        peer.listen(peer.ms(100))
+    t.must(
+        bool(peer.find(Kind.RESEND, 0)),
+        f"no RESEND for packet 1 of buffer 0 as long as {t.variant} come",
+        cause=Cause.ABSENCE,
+        expected="RESEND when the data timer expires",
+    )
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("TIMER-01", roles=RECEIVERS, needs=(Feature.CLIENT_STALL,))
+def test_control_is_repeated_while_the_client_has_no_buffer(t: Case) -> None:
+    if t.link.real_time:
+        raise NotSupportedError(
+            "a program has memory of its own: the moment at which its client's stall begins is not known"
+        )
+    peer = t.sender(2048, max_buffers=2, iut={"client_stall_from": 1, "client_stall_until_us": 120 * S})
+    with t.preamble():
+        peer.connect_without_acknowledging()
+        peer.expect_go(0)
+    peer.expect_repeats(3)
+    peer.finish(within_us=180 * S)
+    t.expect_delivered_by(peer)
 
 
 @case("TIMER-08", roles=RECEIVERS)
