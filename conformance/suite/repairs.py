@@ -4,6 +4,7 @@
 from netblt_conformance.cases.case import SENDERS, Case, case
 from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
+from netblt_conformance.common.model import Feature
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Message
 from netblt_conformance.peer import ReceiverPeer
@@ -133,7 +134,7 @@ FAR = 33_000
 
 
 # A passive sender that does not know yet whether its peer's address is real may send little until a RESEND proves it.
-@case("RESEND-02", roles=tuple(role for role in SENDERS if role.active))
+@case("RESEND-02", roles=tuple(role for role in SENDERS if role.active), needs=(Feature.LONG,))
 def test_packet_numbers_of_a_request_have_16_bits(t: Case) -> None:
     if t.link.real_time:
         raise NotSupportedError("on a real link so many packets take long")
