@@ -208,38 +208,6 @@ def test_a_null_ack_reports_no_faster_pair_than_the_ok_offered(t: Case) -> None:
     peer.expect_success()
 
 
-@case("CTRL-11", "RATE-05", roles=SENDERS)
-def test_an_ok_that_comes_after_a_newer_one_does_not_set_the_pace(t: Case) -> None:
-    peer = t.receiver(3 * 1024, max_buffers=2)
-    with t.preamble():
-        peer.connect()
-        peer.require(buffer_size=1024, burst_size=2, max_buffers=2)
-        peer.go(0, 1)
-        for number in range(2):
-            peer.expect_buffer(number)
-        peer.expect_ack()
-    older = peer.message(Kind.OK, peer.first_buffer)  # with the agreed pace, which is the faster one
-    offer = peer.offer = min(3, peer.terms.burst_size - 1), peer.terms.burst_interval_ms + 30
-    newer = peer.message(Kind.OK, peer.first_buffer + 1)
-    peer.send_control([newer])  # the CONTROL before it is lost
-    peer.listen(QUIET_US)
-    peer.send_control([older, newer])
-    seen = peer.expect(
-        lambda packet: packet.type is Type.NULL_ACK and packet.high_seq >= newer.seq,
-        peer.ack_deadline_us,
-        "NULL-ACK for both OKs, while the third buffer has no GO",
-    )
-    reported = seen.packet.burst_size, seen.packet.burst_interval_ms
-    t.must(
-        0 < reported[0] <= offer[0] and reported[1] >= offer[1],
-        f"NULL-ACK reports the burst {reported} after OK #{newer.seq}",
-        seen.frame,
-        expected=f"{offer}, which OK #{newer.seq} offers, or a more restrictive one, whatever OK #{older.seq} offers",
-    )
-    peer.finish()
-    peer.expect_success()
-
-
 @case("CTRL-12", roles=SENDERS)
 def test_all_gos_of_one_control_take_effect(t: Case) -> None:
     peer = t.receiver(3 * 1024, max_buffers=3)
