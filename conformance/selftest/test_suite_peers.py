@@ -75,6 +75,7 @@ def test_a_sender_drops_requests_for_a_buffer_that_has_its_ok() -> None:
     peer.messages = {message.seq: message for message in requests}
     peer._requests, peer._gos, peer._confirmed = [(0, message.seq) for message in requests], [0, 1], set()
     peer._lowest = 0
+    peer._of_buffer = {(Kind.GO, number): [Message(Kind.GO, number + 1, number)] for number in range(2)}
     peer.data, peer.agreed = bytes(16), cast("Any", SimpleNamespace(buffer_size=8, packet_size=4, max_buffers=2))
     served: list[int] = []
 

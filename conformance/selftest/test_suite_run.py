@@ -26,7 +26,11 @@ NEEDS_REAL_PACKETS = {
     "a_flood_ends_no_worse_than_in_a_clean_failure",
     "every_packet_rides_in_ip_protocol_30",
 }
-LONG = {"numbers_go_on_beyond_sixteen_bits", "acknowledgements_go_on_beyond_sixteen_bits"}  # run --long
+LONG = {  # run --long
+    "numbers_go_on_beyond_sixteen_bits",
+    "acknowledgements_go_on_beyond_sixteen_bits",
+    "packet_numbers_of_a_request_have_16_bits",
+}
 
 FEW = "CKSUM-06,CTRL-04,RESEND-01"
 

@@ -36,7 +36,10 @@ ONE_BUFFER = {
     "a_faster_offer_is_adopted_or_the_restriction_is_reported: just before a burst": "data follow the confirmed buffer",
     "a_faster_offer_is_adopted_or_the_restriction_is_reported: while data are sent": "data follow the confirmed buffer",
     "a_queue_larger_than_a_packet_begins_with_its_oldest_message: requests": "requests for four buffers",
+    "a_sender_holds_back_when_it_gets_too_many_gos: 2 after a RESEND": "two buffers are the limit",
     "a_sender_holds_back_when_it_gets_too_many_gos: 3": "three buffers are the limit",
+    "a_sender_in_its_dally_acknowledges_no_hole_and_then_everything": "OKs for two buffers come together",
+    "all_messages_behind_a_hole_have_their_effect_once_they_are_acknowledged": "GOs for three buffers come together",
     "any_packet_of_the_last_buffer_tells_that_it_is_the_last": "the last buffer begins first",
     "data_of_a_later_buffer_make_earlier_ones_due_soon_but_not_at_once": "a later buffer overtakes an earlier one",
     "nothing_is_transferred_behind_its_own_quit": "a buffer waits when the one before it ends",
@@ -44,10 +47,15 @@ ONE_BUFFER = {
     "repairs_come_before_any_packet_of_a_later_buffer: two buffers ahead": "a later buffer is being sent",
     "repairs_of_the_lower_buffer_come_first_whichever_was_asked_for_first: one after the other": "two are requested",
     "repairs_of_the_lower_buffer_come_first_whichever_was_asked_for_first: together": "two are requested",
+    "requests_that_come_together_are_all_served: a buffer, then the OK of the next one": "two buffers are outstanding",
+    "requests_that_come_together_are_all_served: a buffer, then the next one": "two buffers are requested",
+    "requests_that_come_together_are_all_served: each of many buffers": "several buffers are requested",
     "several_buffers_go_out_without_waiting_for_an_ok": "several buffers are outstanding",
     "the_first_packet_of_a_buffer_tightens_its_timer": "the highest of four buffers",
     "the_next_buffer_follows_without_waiting_for_the_ok": "two buffers are outstanding",
     "the_receiver_is_not_done_while_an_earlier_buffer_has_holes": "the later buffer is complete before the earlier one",
+    "what_found_no_room_in_a_full_control_is_requested_when_there_is_room": "requests for four buffers",
+    "what_is_requested_of_any_of_many_outstanding_buffers_is_sent_again": "eleven buffers are outstanding",
 }
 MANY_PACKETS = {
     "a_queue_larger_than_a_packet_begins_with_its_oldest_message: requests": "a list of 960 packets",
@@ -56,6 +64,7 @@ MANY_PACKETS = {
     "buffers_with_a_byte_full_of_packets_arrive: 256": "256 packets in a buffer",
     "buffers_with_a_byte_full_of_packets_arrive: 257": "257 packets in a buffer",
     "packet_numbers_go_on_beyond_one_byte": "300 packets in a buffer",
+    "what_found_no_room_in_a_full_control_is_requested_when_there_is_room": "lists of 240 packets",
 }
 NOT_POSSIBLE = {
     "passive-one-buffer": ONE_BUFFER,

@@ -63,10 +63,11 @@ def unconfirmed(result: Result) -> bool:
 
 
 def all_passed(done: Outcome) -> bool:
-    """A program that has ended with its transfer cannot be asked what it does afterwards."""
+    """A program that has ended with its transfer cannot be asked what it does afterwards; long cases are not run."""
     left = [result for result in done.results if result.verdict != Verdict.PASS and not unconfirmed(result)]
     return any(result.verdict == Verdict.PASS for result in done.results) and all(
-        result.verdict == Verdict.NA and "its program has ended" in result.seen for result in left
+        result.verdict == Verdict.NA and ("its program has ended" in result.seen or "(--long)" in result.seen)
+        for result in left
     )
 
 
