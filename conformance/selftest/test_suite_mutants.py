@@ -182,7 +182,7 @@ def test_what_kills_the_reference_too_kills_nothing(tmp_path: Path) -> None:
         mutation.run(mutation.Wanted([mutant.name], core, verbose=False))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.usefixtures("built_writer")
 def test_a_matrix_asks_for_no_mutant_of_cases_that_did_not_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
