@@ -28,11 +28,11 @@ class Issued:
 
     def note(self, messages: tuple[Message, ...], time_us: int, *, opened: bool = True) -> None:
         """The messages of a CONTROL that leaves now. `opened`: the implementation has a connection."""
-        if opened and self._unheard:
-            self._hear({message.seq for message in messages} & self._unheard, time_us)
-        elif not opened:
-            self._unheard.update(message.seq for message in messages if message.seq not in self.departures)
         numbers = {message.seq for message in messages}
+        if not opened:
+            self._unheard |= numbers - self.departures.keys()
+        elif heard := numbers & self._unheard:
+            self._hear(heard, time_us)
         for message in messages:
             if message.seq + 1 in numbers:
                 self.neighbours.setdefault(message.seq, time_us)
