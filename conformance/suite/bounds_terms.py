@@ -165,11 +165,7 @@ def test_a_packet_shortly_before_the_death_timer_expires_is_enough(t: Case) -> N
     peer = t.peer(2048, iut={"death_timer_s": 3})
     with t.preamble():
         peer.connect()
-        t.must(
-            peer.terms.iut_death_timer_s > 0,
-            "the implementation declared a death timer of 0",
-            expected="a death timer that is greater than zero",
-        )
+        t.require_death_timer(peer)
     peer.go_silent()
     for _ in range(1 if t.link.real_time else 5):
         peer.send_keepalive()

@@ -47,16 +47,20 @@ def test_a_refusal_carries_a_good_checksum(t: Case) -> None:
     t.must(seen.packet.checksum_good, f"{seen.packet} carries a wrong checksum", seen.frame)
 
 
+def connect_with_data_checksums(t: Case, peer: ReceiverPeer | SenderPeer) -> None:
+    peer.connect()
+    t.must(
+        peer.terms.data_checksum,
+        "RESPONSE turned data checksums off",
+        expected="data checksums as the OPEN requests",
+    )
+
+
 @case("CKSUM-04", "CKSUM-01", roles=ALL_ROLES)
 def test_every_packet_carries_good_checksums_when_data_checksums_are_on(t: Case) -> None:
     peer = t.peer(2999, data_checksum=True)  # not even: the last data area ends with half a word
     with t.preamble():
-        peer.connect()
-        t.must(
-            peer.terms.data_checksum,
-            "RESPONSE turned data checksums off",
-            expected="data checksums as the OPEN requests",
-        )
+        connect_with_data_checksums(t, peer)
         if isinstance(peer, ReceiverPeer):
             peer.go(0)
             peer.expect_buffer(0)
@@ -92,12 +96,7 @@ TWO_CARRIES = b"".join(bytes.fromhex(words).ljust(256, b"\0") for words in ("fff
 def test_a_carry_of_a_carry_is_not_lost(t: Case) -> None:
     peer = t.receiver(TWO_CARRIES, data_checksum=True)
     with t.preamble():
-        peer.connect()
-        t.must(
-            peer.terms.data_checksum,
-            "RESPONSE turned data checksums off",
-            expected="data checksums as the OPEN requests",
-        )
+        connect_with_data_checksums(t, peer)
     peer.go(0)
     for seen in peer.expect_buffer(0).packets.values():
         good = data_checksum_ok(seen.packet.raw)
@@ -284,14 +283,15 @@ def test_a_done_with_a_bad_checksum_does_not_end_the_dally(t: Case) -> None:
     )
 
 
-def expect_resend_or_ok(peer: SenderPeer, count: int) -> None:
-    """The `count`-th request for buffer 0, or an OK, which must not come."""
+def expect_resend_and_no_ok(t: Case, peer: SenderPeer, count: int, text: str, expected: str = "") -> None:
+    """The `count`-th request for buffer 0 comes. `text`: what an OK is that comes instead."""
     peer.until(
         lambda: len(peer.requests(0)) >= count or bool(peer.find(Kind.OK, 0)),
         peer.data_timer_max_us,
         "RESEND for buffer 0",
         Awaited.RESEND,
     )
+    t.must(not peer.find(Kind.OK, 0), text, expected=expected)
 
 
 @case("CKSUM-06", roles=RECEIVERS, control=True, variants=("DATA", "LDATA"))
@@ -306,8 +306,8 @@ def test_a_data_packet_with_a_bad_header_checksum_is_not_stored(t: Case) -> None
         packet = peer.forge.data(peer.data_packet(0, number))
         peer.send(packets.spoil(packet) if t.stimulus and number == spoilt else packet)
     if t.stimulus:
-        expect_resend_or_ok(peer, 1)
-        t.must(not peer.find(Kind.OK, 0), f"OK for a buffer of which packet {spoilt} had a bad header checksum")
+        text = f"OK for a buffer of which packet {spoilt} had a bad header checksum"
+        expect_resend_and_no_ok(t, peer, 1, text)
         request = peer.expect_resend(0)
         t.must(spoilt in request.packets, f"{request} does not ask for the packet with the bad checksum")
     peer.finish()
@@ -322,16 +322,6 @@ DAMAGED = {
     "an LDATA of 4 bytes": (-1,),
 }
 FOUR_BYTES_MORE = 512 + 4  # than some full packets
-
-
-def connect_with_data_checksums(t: Case, peer: SenderPeer) -> None:
-    peer.connect()
-    t.must(
-        peer.terms.data_checksum,
-        "RESPONSE turned data checksums off",
-        expected="data checksums as the OPEN requests",
-    )
-    peer.expect_go(0)
 
 
 def damage(peer: SenderPeer, buffer: int, number: int) -> None:
@@ -349,6 +339,7 @@ def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
     peer = t.sender(FOUR_BYTES_MORE if t.variant == "an LDATA of 4 bytes" else 1024, data_checksum=True)
     with t.preamble():
         connect_with_data_checksums(t, peer)
+        peer.expect_go(0)
     size = peer.packet_count(0)
     wanted = {number % size for number in DAMAGED[t.variant]}
     for number in range(size):
@@ -359,8 +350,7 @@ def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
     if t.stimulus:
         asked: set[int] = set()
         for count in range(1, len(wanted) + 1):  # the LDATA may have to wait until all before it are there (AMB-32)
-            expect_resend_or_ok(peer, count)
-            t.must(not peer.find(Kind.OK, 0), "OK for a buffer with damaged data", expected=UNDAMAGED)
+            expect_resend_and_no_ok(t, peer, count, "OK for a buffer with damaged data", UNDAMAGED)
             request = peer.expect_resend(0, count)
             asked |= set(request.packets)
             if wanted <= asked:
@@ -383,6 +373,7 @@ def test_a_damaged_copy_of_a_packet_that_has_come_changes_nothing(t: Case) -> No
     peer = t.sender(1024, data_checksum=True)
     with t.preamble():
         connect_with_data_checksums(t, peer)
+        peer.expect_go(0)
         peer.require(packets_per_buffer=3)
         last = peer.packet_count(0) - 1
         peer.send_packets(0, range(last - 1))
@@ -400,6 +391,7 @@ def test_damaged_data_of_a_retransmission_count_as_lost_again(t: Case) -> None:
     peer = t.sender(1024, data_checksum=True)
     with t.preamble():
         connect_with_data_checksums(t, peer)
+        peer.expect_go(0)
         peer.require(packets_per_buffer=4)
         peer.send_buffer(0, omit=lost)
         listed = peer.expect_resend(0).packets
@@ -407,7 +399,6 @@ def test_damaged_data_of_a_retransmission_count_as_lost_again(t: Case) -> None:
     if t.stimulus:
         damage(peer, 0, spoilt)
         peer.send_packets(0, [number for number in listed if number in lost and number != spoilt])
-        expect_resend_or_ok(peer, 2)
-        t.must(not peer.find(Kind.OK, 0), f"OK though the data of packet {spoilt} were damaged", expected=UNDAMAGED)
+        expect_resend_and_no_ok(t, peer, 2, f"OK though the data of packet {spoilt} were damaged", UNDAMAGED)
     peer.finish()
     t.expect_delivered_by(peer)

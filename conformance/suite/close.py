@@ -108,11 +108,7 @@ def test_a_receiver_that_dies_before_the_last_ok_makes_the_transfer_fail(t: Case
     with t.preamble():
         peer.connect()
         peer.require(buffer_size=1024)
-        t.must(
-            peer.terms.iut_death_timer_s > 0,
-            "the implementation declared a death timer of 0",
-            expected="a death timer that is greater than zero",
-        )
+        t.require_death_timer(peer)
         all_but_one_confirmed(peer)
     peer.go_silent()
     t.expect_death(peer)

@@ -431,11 +431,7 @@ def test_what_found_no_room_in_a_full_control_is_requested_when_there_is_room(t:
     newest = max(peer.messages)
     peer.acknowledge()
     for number in range(REQUESTED):
-
-        def is_requested(buffer: int = number) -> bool:
-            return any(request.seq > newest for request in peer.find(Kind.RESEND, buffer))
-
-        peer.until(is_requested, peer.data_timer_max_us, f"RESEND for buffer {number}", Awaited.RESEND)
+        peer.expect_request_after(number, newest, f"RESEND for buffer {number}", Awaited.RESEND)
     peer.finish()
     t.expect_delivered_by(peer)
 

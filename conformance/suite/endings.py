@@ -46,6 +46,13 @@ def quit_and_answer(t: Case, peer: ReceiverPeer | SenderPeer, *, count: int) -> 
 # ---- the death timer ----
 
 
+def go_on(peer: ReceiverPeer | SenderPeer) -> None:
+    """The tester speaks again, and the transfer succeeds."""
+    peer.speak_regularly()
+    peer.finish()
+    peer.expect_success()
+
+
 @case("TIMER-10", roles=ALL_ROLES, variants=("66 s", "2148 s", "4295 s"))
 def test_a_long_death_timer_does_not_expire_after_a_few_seconds(t: Case) -> None:
     """These do not fit 16 bits of milliseconds, 31 or 32 bits of microseconds."""
@@ -58,9 +65,7 @@ def test_a_long_death_timer_does_not_expire_after_a_few_seconds(t: Case) -> None
     peer.listen(6 * S)
     text = f"gave up after 6 s of silence, {peer.terms.iut_death_timer_s} s were declared"
     t.must(not t.link.status().failed, text, expected="an open connection")
-    peer.speak_regularly()
-    peer.finish()
-    peer.expect_success()
+    go_on(peer)
 
 
 @case("TIMER-10", roles=ACTIVE)
@@ -76,9 +81,7 @@ def test_the_death_timer_of_an_active_end_does_not_run_before_the_response(t: Ca
     peer.listen(declared_us - EARLY_US)
     text = f"gave up {(declared_us - EARLY_US) / S:g} s after the RESPONSE, {declared_us // S} s were declared"
     t.must(not t.link.status().failed, text, expected="a death timer that runs from the RESPONSE")
-    peer.speak_regularly()
-    peer.finish()
-    peer.expect_success()
+    go_on(peer)
 
 
 @case("TIMER-10", roles=PASSIVE)
@@ -90,11 +93,7 @@ def test_a_peer_that_is_silent_after_its_open_is_given_up(t: Case) -> None:
             peer.connect_without_acknowledging()
         else:
             peer.connect()
-        t.must(
-            peer.terms.iut_death_timer_s > 0,
-            "the implementation declared a death timer of 0",
-            expected="a death timer that is greater than zero",
-        )
+        t.require_death_timer(peer)
     peer.go_silent()
     peer.listen(tolerances.death_max_us(peer.terms.iut_death_timer_s))
     late = [seen for seen in peer.listen(6 * S) if seen.packet.type not in (Type.ABORT, Type.REFUSED)]
@@ -161,11 +160,7 @@ def test_a_sender_answers_a_repeated_quit_again_in_its_dally(t: Case) -> None:
     peer = t.receiver(FEWER)
     peer.control_timer_ms = 2000  # it dallies for longer than that
     with t.preamble():
-        peer.connect()
-        peer.require(buffer_size=FEWER)
-        peer.go(0)
-        peer.expect_buffer(0)
-        peer.expect_ack(peer.ok(0)[0].seq)
+        into_the_dally(peer)
     quit_and_answer(t, peer, count=3)
 
 

@@ -4,7 +4,6 @@
 from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Message, Type
-from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.receiver import ReceivedBuffer
 
 # A data timer may have run out when the tester took longer than this for a few packets on a busy machine.
@@ -26,7 +25,8 @@ def test_a_resend_lists_exactly_what_is_missing(t: Case) -> None:
     peer.send_buffer(0, omit=lost)
     listed = set(peer.expect_resend(0).packets)
     while listed < set(lost):  # a hole that packets after it prove may be requested before the LDATA comes (AMB-31)
-        listed |= set(next_request(peer, f"a request for {sorted(set(lost) - listed)}, also missing").packets)
+        what = f"a request for {sorted(set(lost) - listed)}, also missing"
+        listed |= set(peer.expect_request_after(0, max(peer.messages), what).packets)
     # On a real link the tester may be held up in the middle of the buffer: what it had not sent yet may be listed too,
     # and the monitor looks at every entry.
     right = listed >= set(lost) if t.link.real_time else listed == set(lost)
@@ -48,7 +48,7 @@ def test_a_later_resend_lists_what_is_still_missing(t: Case) -> None:
         peer.expect_resend(0)
     peer.send_packets(0, repaired)
     peer.listen(t.tolerances.crossing_us)
-    request = next_request(peer, "another RESEND for buffer 0")
+    request = peer.expect_request_after(0, max(peer.messages), "another RESEND for buffer 0")
     t.must(
         set(request.packets) <= set(lost),
         str(request),
@@ -57,18 +57,6 @@ def test_a_later_resend_lists_what_is_still_missing(t: Case) -> None:
     )
     peer.finish()
     t.expect_delivered_by(peer)
-
-
-def later(peer: SenderPeer, seq: int) -> list[Message]:
-    """The requests for buffer 0 after this message."""
-    return [message for message in peer.find(Kind.RESEND, 0) if message.seq > seq]
-
-
-def next_request(peer: SenderPeer, expected: str) -> Message:
-    """The first request for buffer 0 that is still to come."""
-    newest = max(peer.messages)
-    peer.until(lambda: bool(later(peer, newest)), peer.data_timer_max_us, expected)
-    return later(peer, newest)[0]
 
 
 @case("RESEND-02", "DATA-13", roles=SENDERS, control=True)

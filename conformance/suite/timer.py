@@ -8,7 +8,7 @@ from netblt_conformance.common.model import Feature
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
-from netblt_conformance.packets.packets import Kind, Message, Type
+from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen
 
@@ -115,15 +115,7 @@ def test_the_data_timer_runs_from_the_acknowledgement_of_the_go(t: Case) -> None
 def test_the_data_timer_runs_from_the_acknowledgement_of_a_request_that_some_of_its_data_overtook(t: Case) -> None:
     lost = [1, 2]
     peer = t.sender(1024, max_buffers=1)
-
-    def later(seq: int) -> list[Message]:
-        return [request for request in peer.find(Kind.RESEND, 0) if request.seq > seq]
-
-    def expect_later(seq: int) -> Message:
-        what = "a RESEND for what is missing of buffer 0"
-        peer.until(lambda: bool(later(seq)), peer.data_timer_max_us, what, Awaited.RESEND)
-        return later(seq)[0]
-
+    what = "a RESEND for what is missing of buffer 0"
     with t.preamble():
         peer.connect()
         peer.require(packets_per_buffer=4)
@@ -133,12 +125,12 @@ def test_the_data_timer_runs_from_the_acknowledgement_of_a_request_that_some_of_
         peer.withhold_ack()
         acked = peer.ack
         peer.send_buffer(0, omit=lost)
-        listed = expect_later(acked).packets
+        listed = peer.expect_request_after(0, acked, what, Awaited.RESEND).packets
     peer.send_packets(0, [number for number in listed if number in lost][:1])
     peer.listen(t.tolerances.crossing_us)
     newest = max(peer.messages)
     peer.acknowledge()
-    expect_later(newest)  # the other one was lost again
+    peer.expect_request_after(0, newest, what, Awaited.RESEND)  # the other one was lost again
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -229,11 +221,7 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
     peer = t.peer(2048, iut={"death_timer_s": death_s})
     with t.preamble():
         peer.connect()
-        t.must(
-            peer.terms.iut_death_timer_s > 0,
-            "the implementation declared a death timer of 0",
-            expected="a death timer that is greater than zero",
-        )
+        t.require_death_timer(peer)
         if t.variant == OPENING:
             t.run_first_buffer(peer)
     declared_us = peer.terms.iut_death_timer_s * S
@@ -266,12 +254,8 @@ def speak(peer: ReceiverPeer | SenderPeer, span_us: int, what: str) -> None:
     for _ in range(12):
         if what == OPENING:
             (peer.send_response if peer.role.active else peer.send_open)()
-        elif isinstance(peer, SenderPeer):
-            peer.null_ack()
-        elif peer.monitor.session.issued.messages:
-            peer.send_control(peer.monitor.session.issued.messages[:1])
         else:
-            peer.go(0)
+            peer.show_life()
         peer.listen(span_us // 12)
     peer.speak_regularly()
 
@@ -282,11 +266,7 @@ def test_data_alone_keep_a_receiver_from_giving_up(t: Case) -> None:
     with t.preamble():
         peer.connect()
         peer.expect_go(0)
-        t.must(
-            peer.terms.iut_death_timer_s > 0,
-            "the implementation declared a death timer of 0",
-            expected="a death timer that is greater than zero",
-        )
+        t.require_death_timer(peer)
     count = peer.packet_count(0)
     peer.go_silent()
     for number in range(count):
@@ -303,11 +283,7 @@ def test_the_death_timer_ends_a_transfer_that_was_begun_and_later_packets_are_no
     peer = t.peer(4096, iut={"death_timer_s": 3})
     with t.preamble():
         peer.connect()
-        t.must(
-            peer.terms.iut_death_timer_s > 0,
-            "the implementation declared a death timer of 0",
-            expected="a death timer that is greater than zero",
-        )
+        t.require_death_timer(peer)
         into_the_middle(peer)
     peer.go_silent()
     if not t.expect_death(peer):

@@ -399,6 +399,13 @@ class Case:
         text = f"{len(heard)} packets in {span_us / MICROSECONDS_PER_S:g} s"
         self.should(len(heard) >= least, text, expected=f"3 packets in each {declared_s} s (AMB-51)")
 
+    def require_death_timer(self, peer: ReceiverPeer | SenderPeer) -> None:
+        self.must(
+            peer.terms.iut_death_timer_s > 0,
+            "the implementation declared a death timer of 0",
+            expected="a death timer that is greater than zero",
+        )
+
     def expect_death(self, peer: ReceiverPeer | SenderPeer) -> bool:
         """The tester is silent: the implementation gives the connection up. A receiver, whose CONTROLs no end
         acknowledges, must (RFC 998 5.2.1); a sender "can" (5.2.3): False, and a WARN, for one that stays (AMB-65)."""

@@ -115,6 +115,13 @@ class ReceiverPeer(Peer):
         self.send_control()
         return added
 
+    def show_life(self) -> None:
+        """Sends something other than a KEEPALIVE that is nothing new, but the first GO."""
+        if messages := self.monitor.session.issued.messages:
+            self.send_control(messages[:1])
+        else:
+            self.go(0)
+
     def resend(self, buffer: int, packets: Iterable[int]) -> Message:
         added = self.message(Kind.RESEND, self.first_buffer + buffer, packets)
         self.send_control()

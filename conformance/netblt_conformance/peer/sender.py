@@ -83,6 +83,10 @@ class SenderPeer(Peer):
         """Whether each CONTROL is answered with a NULL-ACK at once."""
         self._answers = answer
 
+    def show_life(self) -> None:
+        """Sends something other than a KEEPALIVE that is nothing new."""
+        self.null_ack()
+
     def go_silent(self) -> None:
         super().go_silent()
         self._answers = False
@@ -287,6 +291,15 @@ class SenderPeer(Peer):
         if self.link.real_time:
             self.listen(PARTS_US)
         return self.requests(buffer)[count - 1]
+
+    def expect_request_after(self, buffer: int, seq: int, what: str, awaited: Awaited = Awaited.OTHER) -> Message:
+        """The first RESEND for this buffer with a number after `seq`."""
+
+        def later() -> list[Message]:
+            return [message for message in self.find(Kind.RESEND, buffer) if message.seq > seq]
+
+        self.until(lambda: bool(later()), self.data_timer_max_us, what, awaited)
+        return later()[0]
 
     def repair(self, buffer: int, lost: Iterable[int]) -> set[int]:
         """Sends what the network lost of a buffer, each packet when it is requested: in one request, or in as many as
