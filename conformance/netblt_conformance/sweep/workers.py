@@ -5,6 +5,8 @@ must have no threads."""
 
 from __future__ import annotations
 
+import mmap
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,8 @@ from netblt_conformance.sweep.transfers import Transfer
 SCHEDULE_LIMIT_S = 20.0
 # Crashes and hangs of one job after which the rest of it is left alone: it would show nothing new.
 BREAKS_MAX = 10
+# A child reports how far it is after so many seconds: an event for each schedule would take as long as the schedule.
+REPORT_S = 0.1
 # Schedules in one job: one merged capture for the dissector, which starts once for each.
 JOB_SCHEDULES = 4_000
 
@@ -70,13 +74,40 @@ class Outcome:
         return self.job.tasks[self.index]
 
 
+class _Notes:
+    """What became of the tasks of a job, in memory that a child shares with its parent: a crash loses nothing of it."""
+
+    def __init__(self, tasks: int) -> None:
+        # Where the child is, then two numbers for each task. The second one is 0 until the task has run to its end.
+        self._cells = memoryview(mmap.mmap(-1, (1 + 2 * tasks) * 8)).cast("q")
+
+    @property
+    def at(self) -> int:
+        """Index of the task that the child is at; the number of tasks when it has run all."""
+        return self._cells[0]
+
+    @at.setter
+    def at(self, index: int) -> None:
+        self._cells[0] = index
+
+    def write(self, index: int, packets: int, end_us: int) -> None:
+        self._cells[2 * index + 1], self._cells[2 * index + 2] = packets, end_us + 1
+
+    def read(self, index: int) -> tuple[int, int] | None:
+        """Packets and virtual time of a task that ran to its end."""
+        packets, after_us = self._cells[2 * index + 1], self._cells[2 * index + 2]
+        return (packets, after_us - 1) if after_us else None
+
+
 class _Child(Child):
     """Runs the tasks of a job, from `first` on."""
 
     def __init__(self, job: Job, first: int = 0, breaks: int = 0) -> None:
         self.job = job
         self.first = first
-        self.next = first  # task that it is at
+        self.next = first  # task that it was at when the parent last looked
+        self.notes = _Notes(len(job.tasks))
+        self.notes.at = first
         self.breaks = breaks  # crashes and hangs of this job so far
         self.done = False
         self.trace = ""  # the exception that ended it
@@ -87,25 +118,26 @@ class _Child(Child):
         job, libraries = self.job, _Libraries()
         capture = None if job.capture is None else PcapngWriter()
         useless: set[Task] = set()  # they do not even work undisturbed: faults would show nothing
-        skipped = False
+        report_s = time.monotonic() + REPORT_S
         for index in range(self.first, len(job.tasks)):
             task = job.tasks[index]
             if useless and task.undisturbed in useless:
-                skipped = True
                 continue
-            if skipped:
-                emit({"event": "at", "index": index})
-                skipped = False
+            self.notes.at = index
+            if time.monotonic() > report_s:
+                emit({"event": "at"})
+                report_s = time.monotonic() + REPORT_S
             bench = Bench(libraries[task.a], libraries[task.b])
             ran = run(bench, task.transfer, task.role, task.schedule, seed=job.seed, number=index, capture=capture)
-            event = {"event": "ran", "index": index, "packets": sum(ran.packets), "end_us": ran.end_us}
+            self.notes.write(index, sum(ran.packets), ran.end_us)
             if ran.verdict is not Verdict.PASS:
-                event |= {"verdict": ran.verdict.name, "seen": ran.seen, "honest": ran.honest}
-            emit(event)
+                event = {"event": "ran", "index": index, "verdict": ran.verdict.name}
+                emit({**event, "seen": ran.seen, "honest": ran.honest})
             if ran.verdict is Verdict.FAIL and not task.schedule:
                 useless.add(task)
         if capture is not None and job.capture is not None:
             capture.save(job.capture.with_suffix(f".{self.first}.pcapng"))
+        self.notes.at = len(job.tasks)
         emit({"event": "done"})
 
 
@@ -181,13 +213,11 @@ class Pool:
     def _serve(self, child: _Worker) -> bool:
         """Passes on what a child reports; False when it has exited."""
         events = child.events()
-        if events is None:
-            return False
         if isinstance(child, _JudgeChild):
-            self._take_found(child, events)
+            self._take_found(child, events or [])
         else:
-            self._take_ran(child, events)
-        return True
+            self._take_ran(child, events or [])
+        return events is not None
 
     def _take_found(self, child: _JudgeChild, events: list[Event]) -> None:
         assert self._judging is not None
@@ -200,20 +230,17 @@ class Pool:
                 self._judging.on_found(child.job, event)
 
     def _take_ran(self, child: _Child, events: list[Event]) -> None:
-        before = child.next
+        before, child.next = child.next, child.notes.at
+        for index in range(before, child.next):
+            if ran := child.notes.read(index):
+                self._on_ran(child.job, index, *ran)
         for event in events:
             if event["event"] == "ran":
-                child.next = event["index"] + 1
-                self._on_ran(child.job, event["index"], event["packets"], event["end_us"])
-                if "verdict" in event:
-                    verdict = Verdict[event["verdict"]]
-                    outcome = Outcome(child.job, event["index"], verdict, event["seen"], honest=event["honest"])
-                    self._on_outcome(outcome)
+                verdict = Verdict[event["verdict"]]
+                self._on_outcome(Outcome(child.job, event["index"], verdict, event["seen"], honest=event["honest"]))
             elif event["event"] == "done":
-                child.done, child.next = True, len(child.job.tasks)
-            elif event["event"] == "at":
-                child.next = event["index"]
-            else:
+                child.done = True
+            elif event["event"] == "trace":
                 child.trace = event["what"]
         if child.next != before:
             child.began()
