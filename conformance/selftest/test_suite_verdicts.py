@@ -4,9 +4,16 @@
 from __future__ import annotations
 
 import itertools
+from typing import cast
 
 import pytest
-from netblt_conformance.common.verdicts import GRADED, ExitCode, Judgement, Result, Verdict, exit_code
+from netblt_conformance.cases.case import Case, Profile
+from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.model import PASSIVE_RECEIVER
+from netblt_conformance.common.verdicts import GRADED, Cause, ExitCode, Judgement, Result, Verdict, exit_code
+from netblt_conformance.common.waits import Awaited
+from netblt_conformance.links.base import Link
+from netblt_conformance.peer.base import UnmetError
 
 
 def result(verdict: Verdict, role: str = "active-sender") -> Result:
@@ -57,3 +64,27 @@ def test_a_role_that_is_inconclusive_throughout_is_no_success() -> None:
 def test_a_result_survives_json() -> None:
     before = Result("a case", ["CTRL-04", "CTRL-01"], "passive-sender", Verdict.NA, "why", frame=3, observed={"x": "1"})
     assert Result.from_json(before.to_json()) == before
+
+
+@pytest.mark.parametrize(
+    ("requirement", "awaited", "verdict", "accused"),
+    [
+        ("CTRL-16", Awaited.TRANSFER, Verdict.FAIL, "DATA-08"),  # a may
+        ("CTRL-16", Awaited.CONTROL, Verdict.WARN, ""),
+        ("ROBUST-04", Awaited.TRANSFER, Verdict.WARN, ""),  # the tester sends what it must not send
+        ("CTRL-04", Awaited.TRANSFER, Verdict.FAIL, ""),
+    ],
+)
+def test_a_transfer_that_never_ends_fails_whatever_the_case_is_about(
+    requirement: str, awaited: Awaited, verdict: Verdict, accused: str
+) -> None:
+    judged = (catalogue.requirements()[requirement],)
+    case = Case("one", judged, PASSIVE_RECEIVER, "stimulus", cast(Link, None), 1, Profile())
+
+    def body() -> None:
+        unmet = UnmetError("the transfer to finish", "2 of 4 buffers are confirmed", cause=Cause.ABSENCE)
+        unmet.awaited = awaited
+        raise unmet
+
+    case.run(body)
+    assert (case.judgement.verdict, case.judgement.requirement) == (verdict, accused)

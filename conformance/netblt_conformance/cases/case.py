@@ -444,15 +444,7 @@ class Case:
             expected = postponed.awaited.value
             self.judgement.worsen(Verdict.INCONC, "ended while it waited", cause=Cause.ABSENCE, expected=expected)
         except UnmetError as unmet:
-            verdict = Verdict.INCONC if self._in_preamble else self.grade
-            self.judgement.worsen(
-                verdict,
-                unmet.seen,
-                unmet.frame,
-                unmet.cause,
-                unmet.due_by,
-                expected=unmet.expected,
-            )
+            self._judge_unmet(unmet)
         except ImplementationError as fault:
             after = f", after {self.last_note}" if self.last_note else ""
             what = f"the implementation {fault}{after}"
@@ -464,6 +456,18 @@ class Case:
         except Exception as error:
             self.judgement.worsen(Verdict.ERROR, f"{type(error).__name__} in the suite: {error}", cause=Cause.SUITE)
             raise
+
+    def _judge_unmet(self, unmet: UnmetError) -> None:
+        """A transfer that never ends is a FAIL, also where the case is about a should or a may; not where the tester
+        has sent what it must not send, and only a should protects from it (ROBUST)."""
+        verdict = Verdict.INCONC if self._in_preamble else self.grade
+        is_robustness = bool(self.judged) and self.judged[0].area == "ROBUST"
+        stalls = verdict is Verdict.WARN and unmet.awaited is Awaited.TRANSFER and not is_robustness
+        if stalls:
+            verdict = Verdict.FAIL
+        self.judgement.worsen(verdict, unmet.seen, unmet.frame, unmet.cause, unmet.due_by, expected=unmet.expected)
+        if stalls:
+            self.judgement.requirement = DELIVERY
 
     def close(self) -> None:
         """Ends the implementation: what it does while it ends belongs to the case."""

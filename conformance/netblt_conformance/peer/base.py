@@ -66,6 +66,7 @@ class UnmetError(Exception):
         self.due_by = due_by
         self.expected = expected
         self.seen = seen
+        self.awaited = Awaited.OTHER  # what kind of wait it ended
 
 
 ANSWERS = (Type.RESPONSE, Type.REFUSED, Type.ABORT)  # to an OPEN
@@ -209,7 +210,8 @@ class Peer:
         self._wait = wait = Wait(self.link.watch, awaited, self.now_us, within_us)
         try:
             yield
-        except UnmetError:
+        except UnmetError as unmet:
+            unmet.awaited = awaited
             wait.ended(self.now_us, came=False)
             raise
         else:
