@@ -16,7 +16,7 @@ from selftest.faulty import faulty_library
 def requirements_of(folder: Path, mutant: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, ...]]:
     """Those of every script that is kept."""
     library = faulty_library(folder, mutant)
-    words = ("--count", "60", "--no-dissector", "--output", str(folder / "found"), "-j", "1")
+    words = ("--count", "150", "--no-dissector", "--output", str(folder / "found"), "-j", "1")
     assert cli.main(["generate", "--iut-library", str(library), *words]) == 1
     output = capsys.readouterr().out
     kept = [script.load(path) for path in sorted((folder / "found").glob("script.*.toml"))]

@@ -9,7 +9,7 @@ from unittest.mock import MagicMock
 
 import pytest
 from netblt_conformance.common.tolerances import DEFAULT
-from netblt_conformance.generated import afterwards, findings, play
+from netblt_conformance.generated import afterwards, findings, quitting
 from netblt_conformance.generated.demands import Demand, Effect
 from netblt_conformance.generated.illegal import Illegal
 from netblt_conformance.packets import packets
@@ -55,7 +55,7 @@ class Ending:
     """A tester whose `behave` sends the last OK; the implementation has no QUIT left to send then."""
 
     def __init__(self, *, complete: bool) -> None:
-        self.repeats, self.now_us, self.seen = 0, 0, list[Seen]()
+        self.repeats, self.now_us, self.seen, self.left = 0, 0, list[Seen](), "client-quit"
         self.complete, self.succeeded = complete, False
         self.peer = self.link = self
 
@@ -80,9 +80,10 @@ class Ending:
 
 def test_a_quit_is_due_only_while_the_transfer_goes_on() -> None:
     """RFC 998 5.3.2. The client quits while the last OK is on its way: the sender reports success."""
-    assert not play._await_quit(cast(Any, Ending(complete=True)))
+    case = cast(Any, None)
+    assert not quitting.await_quit(case, cast(Any, Ending(complete=True)))
     with pytest.raises(UnmetError, match="QUIT"):
-        play._await_quit(cast(Any, Ending(complete=False)))
+        quitting.await_quit(case, cast(Any, Ending(complete=False)))
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from netblt_conformance.judges.findings import Finding
     from netblt_conformance.judges.tshark import Tshark
 
-SCRIPTS = 10
+SCRIPTS = 30
 IP_BYTES = 20  # of the header before a packet
 VARIANT = "offers-half-the-burst"
 

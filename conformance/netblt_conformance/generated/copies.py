@@ -10,6 +10,7 @@ from netblt_conformance.cases import replayed
 from netblt_conformance.packets import ipv4, packets
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Type
 from netblt_conformance.peer.base import Peer
+from netblt_conformance.wire.fast import sums_to_ffff
 
 Change = Callable[[bytes], bytes]
 _RECENT = 6  # packets that the network may still deliver again
@@ -17,7 +18,13 @@ _IDENTIFICATION = slice(4, 6)  # of an IPv4 header
 
 
 def flipped(packet: bytes, bit: int, *, data_summed: bool) -> bytes:
-    """One bit is changed, among those that checksums cover. `bit`: any number from 0."""
+    """One bit is changed, among those that checksums cover. `bit`: any number from 0. Where a checksum is right
+    by chance, which may be read to cover the data too (AMB-04), the next bit is changed."""
+    changed = _flipped(packet, bit, data_summed=data_summed)
+    return flipped(packet, bit + 1, data_summed=data_summed) if _may_be_whole(changed) else changed
+
+
+def _flipped(packet: bytes, bit: int, *, data_summed: bool) -> bytes:
     is_data = packet[3] in (Type.DATA, Type.LDATA)
     covered = min(DATA_HEADER_BYTES, len(packet)) if is_data and not data_summed else len(packet)
     changed = bytearray(packet)
@@ -26,19 +33,24 @@ def flipped(packet: bytes, bit: int, *, data_summed: bool) -> bytes:
     return bytes(changed)
 
 
-def spoilt_data(packet: bytes, size: int, bit: int) -> bytes:
-    """One bit of the data is changed, which the data checksum covers alone. `size`: of the data; none: the checksum."""
-    changed = bytearray(packet)
+def _may_be_whole(damaged: bytes) -> bool:
+    """A header checksum over everything verifies."""
+    return sums_to_ffff(damaged + bytes(len(damaged) % 2))
+
+
+def spoilt_data(packet: bytes, bit: int) -> bytes:
+    """One bit of the data is changed, which the data checksum covers alone; without data, one of that checksum."""
+    changed, size = bytearray(packet), len(packets.read(packet).data)
     at = bit % (8 * size) if size else 0
     changed[(DATA_HEADER_BYTES if size else 0) + at // 8] ^= 0x80 >> at % 8
     return bytes(changed)
 
 
 def zeroed(packet: bytes, bit: int, *, data_summed: bool) -> bytes:
-    """The same, and the checksum is zero, as in a protocol where that means that there is none. Where zero is right by
-    chance, the next bit is changed."""
-    changed = b"\0\0" + flipped(packet, bit, data_summed=data_summed)[2:]
-    return zeroed(packet, bit + 1, data_summed=data_summed) if packets.read(changed).checksum_good else changed
+    """The same, and the checksum is zero, as in a protocol where that means that there is none."""
+    changed = b"\0\0" + _flipped(packet, bit, data_summed=data_summed)[2:]
+    by_chance = packets.read(changed).checksum_good or _may_be_whole(changed)
+    return zeroed(packet, bit + 1, data_summed=data_summed) if by_chance else changed
 
 
 def cut(packet: bytes, end: int) -> bytes:

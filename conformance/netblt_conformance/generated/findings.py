@@ -90,6 +90,11 @@ DIED_EARLY = Check(
     expected="an open connection until the declared death timer expires",
     seen="it gave up after {waited_s:g} s of silence, {declared_s} s were declared",
 )
+LIVES_ON = Check(
+    "TIMER-10",
+    expected="an end that gives up a peer which is silent after its OPEN",
+    seen="{type} came after the death timer",
+)
 _LIMITS = {
     "buffer_size": "NEG-01",
     "packet_size": "NEG-02",

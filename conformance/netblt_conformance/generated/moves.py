@@ -25,9 +25,12 @@ from netblt_conformance.peer import ReceiverPeer, SenderPeer
 
 _WAITS_IN_ALL = 3  # death timers
 _WAITS_US = (1_000, 5_000, 20_000, 60_000, 150_000, 400_000, 1_200_000, 3_000_000)
-_LEAVES = ("quit", "abort", "client-quit", "client-quit-crossed", "client-quit-unanswered", "client-abort", "silent")
+CLIENT_QUITS = tuple("client-quit" + how for how in ("", "-crossed", "-unanswered", "-slow", "-aborted"))
+_LEAVES = ("quit", "quit-late", "abort", *CLIENT_QUITS, "client-abort", "silent")
 QUIT_ENDLESS = ILLEGAL_PREFIX + "quit-endless"  # the reason has no NUL, and bytes follow that are not in the packet
-_CLIENT_STOPS = {name: Stop.QUIT for name in _LEAVES if name.startswith("client-quit")} | {"client-abort": Stop.ABORT}
+_CLIENT_STOPS = {**dict.fromkeys(CLIENT_QUITS, Stop.QUIT), "client-abort": Stop.ABORT}
+_INSIDE = ("client-quit", "client-quit-slow")  # that show more while a buffer is under way
+_QUIT_LATE_US = 350_000  # before the death timer expires
 _REPEATS = (0, 0, 1, 2, 4, 8)  # of a QUIT, or of an answer to it, that the network loses
 _TELLING_BITS = range(8 * 12, 8 * 20)
 _TRICKLE = 5  # packets in five quarters of the death timer
@@ -49,7 +52,7 @@ QUIT_REASON = "quit"  # of four bytes: they need a NUL beside them (WIRE-07)
 _PESTERING = 0.3
 _LEAVING = 0.03  # weight of each move that ends the connection
 _LEAVING_INSIDE = 1.0  # of a client that quits while a buffer is under way, which few moments allow
-_OLD_KEPT = 6  # packets that the network may still deliver again
+OLD_KEPT = 6  # packets that the network may still deliver again
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,22 +127,22 @@ class Player(ABC):
         yield Choice(Move("opening"), 0.2)
         yield Choice(Move("storm", (chance.randrange(2),)), 0.1)
         if self._may_hush():
-            yield Choice(Move("trickle"), 0.1)
+            yield Choice(Move("trickle", (chance.randrange(2),)), 0.1)
         if self._stall_left_us >= _STALL_LEAST_US:
             yield Choice(Move("stall"), 1)
-        yield Choice(Move("again", (chance.randrange(_OLD_KEPT),)), 0.8)
+        yield Choice(Move("again", (chance.randrange(OLD_KEPT),)), 0.8)
         # Half of all damage is in the first fields after the header, where it would have an effect.
         bit = chance.choice((chance.getrandbits(16), chance.choice(_TELLING_BITS)))
-        yield Choice(Move("damaged", (chance.randrange(_OLD_KEPT), bit)), 0.4)
-        yield Choice(Move("zeroed", (chance.randrange(_OLD_KEPT), bit)), 0.1)
-        yield Choice(Move("cut", (chance.randrange(_OLD_KEPT), chance.getrandbits(16))), 0.2)
+        yield Choice(Move("damaged", (chance.randrange(OLD_KEPT), bit)), 0.4)
+        yield Choice(Move("zeroed", (chance.randrange(OLD_KEPT), bit)), 0.1)
+        yield Choice(Move("cut", (chance.randrange(OLD_KEPT), chance.getrandbits(16))), 0.2)
         yield Choice(Move("stray", (chance.randrange(len(STRAYS)),)), 0.2)
         if self.may_leave():
             if not self.script.role.active:
                 yield Choice(Move("second"), 0.1)
             inside = self._is_inside_soon()
             for name in _LEAVES:
-                weight = _LEAVING_INSIDE if inside and name == "client-quit" else _LEAVING
+                weight = _LEAVING_INSIDE if inside and name in _INSIDE else _LEAVING
                 yield Choice(Move(name, (chance.choice(_REPEATS),)), weight)
 
     def _play_common(self, move: Move) -> bool:
@@ -162,8 +165,8 @@ class Player(ABC):
                 self._repeat_opening()
             case "storm", (kind,):
                 self._storm(opening=self.script.role.active and kind == 1)
-            case "trickle", () if self._may_hush():
-                self._trickle()
+            case "trickle", numbers if len(numbers) < 2 and self._may_hush():
+                self._trickle(opening=numbers == (1,) and self._may_send_openings_only())
             case "stall", () if self._stall_left_us > 0:
                 self._sit_out()
             case "zeroed", (back, bit):
@@ -248,17 +251,25 @@ class Player(ABC):
             elif seen.packet.type is Type.RESPONSE:
                 self.copies.send_foreign(forge.reason(Type.ABORT, "enough"), peer.address)
 
-    def _trickle(self) -> None:
-        """Longer than the death timer runs, packets come that are no KEEPALIVEs (TIMER-10)."""
+    def _trickle(self, *, opening: bool) -> None:
+        """Longer than the death timer runs, packets come that are no KEEPALIVEs (TIMER-10): copies of the opening, or
+        others."""
         peer = self.peer
         peer.go_silent()
         for _ in range(_TRICKLE):
             peer.listen(self._death_us // 4)
-            self._send_known_packet()
+            if opening:
+                self.copies.deliver(self.copies.opening())
+            else:
+                self._send_known_packet()
         if peer.link.status().failed and self.may_leave():
             findings.tell(peer, findings.DIED_IN_TRANSFER, None)
         peer.send_keepalive()
         peer.speak_regularly()
+
+    def _may_send_openings_only(self) -> bool:
+        """A receiver, whose CONTROLs they do not acknowledge, gives up (CTRL-10)."""
+        return self.script.role.sender and self._may_come_again(self.copies.opening())
 
     @property
     def _stall_left_us(self) -> int:
@@ -269,12 +280,12 @@ class Player(ABC):
         """Until the client goes on, nothing new is sent: what the implementation does meanwhile depends on nothing but
         its timers (DATA-15, TIMER-11)."""
         while self._stall_left_us > 0 and not self.has_left():
-            self._acknowledge()
+            self.acknowledge()
             self.peer.listen(min(self._stall_left_us, self._death_us // 4))
-        self._acknowledge()
+        self.acknowledge()
 
     @abstractmethod
-    def _acknowledge(self) -> None:
+    def acknowledge(self) -> None:
         """What is due to what came."""
 
     @abstractmethod
@@ -316,6 +327,8 @@ class Player(ABC):
 
     def _may_leave_by(self, how: str) -> bool:
         """A QUIT that waits for the end of a buffer may find the peer dead that is silent meanwhile."""
+        if how == "quit-late" and not self._may_hush():
+            return False
         return self.may_leave() and not (how == "client-quit-unanswered" and self._may_be_inside())
 
     def _may_be_inside(self) -> bool:
@@ -340,6 +353,8 @@ class Player(ABC):
             self.peer.go_silent()  # a KEEPALIVE would show that the connection goes on (AMB-73)
         if how == "quit":
             self.peer.send_quit("" if self.repeats else "the tester quits")
+        elif how == "quit-late":
+            self._quit_late()
         elif how == QUIT_ENDLESS:
             self.peer.send(self.peer.forge.packet(Type.QUIT, STRINGS[1]) + BEYOND)
         elif how == "abort":
@@ -351,6 +366,14 @@ class Player(ABC):
             if how == "client-quit-unanswered":
                 self.peer.go_silent()
             self.peer.link.stop(_CLIENT_STOPS[how], QUIT_REASON)
+
+    def _quit_late(self) -> None:
+        """After a silence that is almost as long as the death timer of the implementation."""
+        peer = self.peer
+        peer.send_keepalive()
+        peer.go_silent()
+        peer.listen(self._death_us - _QUIT_LATE_US - peer.link.delay_us)
+        peer.send_quit("")
 
     def _loses(self, packet: Packet) -> bool:
         if self._to_lose == 0:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
-from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US
+from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US, death_max_us
 from netblt_conformance.generated import copies, findings, illegal_opening
 from netblt_conformance.generated.script import Script
 from netblt_conformance.generated.script import values as script_values
@@ -256,7 +256,20 @@ def _large(case: Case, peer: ReceiverPeer | SenderPeer, more: int = 0) -> bool:
     return False
 
 
+def _alone(case: Case, peer: ReceiverPeer | SenderPeer) -> bool:
+    """Nothing follows the OPEN: a receiver gives the peer up (TIMER-10); a sender can, it need not (AMB-65)."""
+    del case
+    peer.open()
+    peer.go_silent()
+    peer.listen(death_max_us(peer.terms.iut_death_timer_s))
+    late = [seen for seen in peer.listen(6 * S) if seen.packet.type not in findings.OF_NO_CONNECTION]
+    if late and not peer.role.sender:
+        findings.tell(peer, findings.LIVES_ON, late[0].frame, type=str(late[0].packet))
+    return False
+
+
 _PASSIVE: dict[str, _Opening] = {
+    "alone": _alone,
     "elsewhere": _elsewhere,
     "zero": _zero_proposed,
     "large": _large,

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from netblt_conformance.cases.case import Case, Profile
 from netblt_conformance.common.errors import ImplementationError, NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Status
-from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US
+from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
-from netblt_conformance.generated import afterwards, findings, opening, peculiar, timing
-from netblt_conformance.generated.illegal_opening import BEYOND
-from netblt_conformance.generated.moves import QUIT_ENDLESS, QUIT_REASON, Choice, Player
+from netblt_conformance.generated import afterwards, findings, opening, peculiar, quitting, timing
+from netblt_conformance.generated.moves import CLIENT_QUITS, QUIT_ENDLESS, Choice, Player
 from netblt_conformance.generated.receiving import DALLIES, ReceivingPlayer
 from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script, values
 from netblt_conformance.generated.sending import SendingPlayer
@@ -28,18 +27,15 @@ from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
 
-# An implementation measures how long the tester takes to acknowledge, and repeats its CONTROLs as seldom.
-_PATIENCE_US = 300 * MICROSECONDS_PER_S
-_LOOK_US = 20_000
+_QUITS_IN_DALLY = 3
 _MOVES = (4, 60)  # of a generated script
 # By the move that ended the connection, the requirement by which the implementation answers or reports it.
 _DUE_AFTER = {
     "quit": "QUIT-01",
+    "quit-late": "QUIT-01",
     QUIT_ENDLESS: "QUIT-01",
     "abort": "ABORT-02",
-    "client-quit": "QUIT-02",
-    "client-quit-crossed": "QUIT-02",
-    "client-quit-unanswered": "QUIT-02",
+    **dict.fromkeys(CLIENT_QUITS, "QUIT-02"),
     "client-abort": "ABORT-01",
     "silent": "TIMER-10",
 }
@@ -269,26 +265,13 @@ def _end(case: Case, player: Player) -> None:
 def _end_legally(case: Case, player: Player) -> None:
     peer = player.peer
     if player.left == "quit":
-        peer.expect_type(Type.QUITACK)
-        peer.expect_failure()
-        _repeat_quit(player)
+        quitting.end_by_quit(player)
+    elif player.left == "quit-late":
+        quitting.end_by_late_quit(player)
     elif player.left == QUIT_ENDLESS:
-        _end_endlessly(peer)
-    elif player.left.startswith("client-quit") and not _await_quit(player):
-        if isinstance(peer, SenderPeer):
-            case.expect_delivered_by(peer)
-    elif player.left == "client-quit-unanswered":
-        peer.listen(2 * peer.terms.iut_death_timer_s * MICROSECONDS_PER_S)
-        peer.silence([Type.QUIT], 10 * MICROSECONDS_PER_S, "the death timer has expired, which ends the repetition")
-        peer.expect_failure()
+        quitting.end_endlessly(peer)
     elif player.left.startswith("client-quit"):
-        player.illegal.pester()
-        if player.left == "client-quit-crossed":
-            peer.send_quit()
-            with findings.due("QUIT-01"):
-                peer.expect_type(Type.QUITACK)
-        peer.send(peer.forge.packet(Type.QUITACK))
-        peer.expect_failure()
+        quitting.end_by_client(case, player)
     elif player.left == "client-abort":
         peer.expect_type(Type.ABORT)
         peer.expect_failure()
@@ -303,14 +286,14 @@ def _end_legally(case: Case, player: Player) -> None:
             peer.buffer(number - peer.first_buffer)  # of which perhaps nothing came: it is requested
         assert isinstance(player, ReceivingPlayer)
         with _alive(case, player):
-            peer.finish(_PATIENCE_US + peer.pace_us, done=player.done_lost < 0)
+            peer.finish(quitting.PATIENCE_US + peer.pace_us, done=player.done_lost < 0)
         with findings.due("CLOSE-04"):
             _close(player, peer)
     else:
         assert isinstance(peer, SenderPeer)
         assert isinstance(player, SendingPlayer)
         with _alive(case, player):
-            peer.finish(within_us=max(_PATIENCE_US, player.longest_wait_us) + peer.pace_us)
+            peer.finish(within_us=max(quitting.PATIENCE_US, player.longest_wait_us) + peer.pace_us)
         try:
             with findings.due("CLOSE-01"):
                 case.expect_delivered_by(peer)
@@ -337,6 +320,7 @@ def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
         if not part and peer.now_us - acked_us + 2 * peer.link.delay_us < peer.ms(last[0].control_timer_ms):
             peer.send_quit()
             peer.expect_type(Type.QUITACK)
+            quitting.repeat(peer, _QUITS_IN_DALLY - 1)
             return
         at_us = acked_us + int(part * peer.ms(last[0].control_timer_ms)) - 2 * peer.link.delay_us
         if at_us < peer.now_us:
@@ -372,72 +356,3 @@ def _await_death(case: Case, player: Player) -> None:
     if waited_us < declared_s * MICROSECONDS_PER_S - case.tolerances.crossing_us - 2 * QUIET_US:
         waited_s = waited_us / MICROSECONDS_PER_S
         findings.tell(peer, findings.DIED_EARLY, None, waited_s=waited_s, declared_s=declared_s)
-
-
-def _repeat_quit(player: Player) -> None:
-    """The answer was lost (QUIT-03). After seconds a missing answer is a WARN (AMB-57)."""
-    peer = player.peer
-    for _ in range(player.repeats):
-        peer.listen(QUIET_US // 2)
-        peer.send_quit("")
-        with findings.due("QUIT-03"):
-            peer.expect_type(Type.QUITACK)
-    if player.repeats:
-        peer.listen(TESTER_RETRY_US)
-        peer.send_quit("")
-        if not any(seen.packet.type is Type.QUITACK for seen in peer.listen(QUIET_US)):
-            findings.tell(peer, findings.LATE_QUITACK, None)
-
-
-def _end_endlessly(peer: ReceiverPeer | SenderPeer) -> None:
-    """A QUIT whose reason has no end ends the transfer or is dropped (AMB-03). What lies beyond the packet is never
-    read (ROBUST-05)."""
-    peer.monitor.disabled.add("QUIT-05")  # an end that drops it goes on with the transfer
-    if all(seen.packet.type is not Type.QUITACK for seen in peer.listen(QUIET_US)):
-        peer.send_quit()
-        peer.expect_type(Type.QUITACK)
-    peer.expect_failure()
-    reason = peer.link.reason()
-    if BEYOND.decode() in reason:
-        findings.tell(peer, findings.REASON_BEYOND, None, reason=reason)
-
-
-def _await_quit(player: Player) -> bool:
-    """A QUIT may wait for the end of the buffer that is under way (QUIT-04): the peer goes on until it comes. The first
-    ones may be lost (QUIT-02). False where the transfer is complete by then: a QUIT ends a transfer that goes on
-    (RFC 998 5.3.2)."""
-    peer, stopped_us = player.peer, player.peer.now_us
-    inside = player.inside()
-
-    def came() -> int:
-        return sum(seen.packet.type is Type.QUIT for seen in peer.seen)
-
-    known, deadline_us = came(), peer.now_us + _PATIENCE_US
-    while peer.now_us < deadline_us and came() <= player.repeats:
-        if not came() and peer.link.status().succeeded and not player.may_leave():
-            return False
-        if peer.now_us > stopped_us + QUIET_US or not inside:
-            player.behave()
-        peer.listen(_LOOK_US if not known else QUIET_US)
-        if came() > known:
-            known, deadline_us = came(), peer.now_us + _PATIENCE_US
-            peer.link.send(packets.spoil(peer.forge.packet(Type.QUITACK)), peer.address)  # its answer is damaged
-    if came() <= player.repeats:
-        with findings.due("QUIT-06"):
-            peer.expect_type(Type.QUIT)
-    _judge_quit(player, inside, stopped_us + QUIET_US)
-    return True
-
-
-def _judge_quit(player: Player, inside: int, waits_until_us: int) -> None:
-    """QUIT-04: the first one waits for the end of a buffer that was under way; a client may have to wait for a while
-    only. QUIT-06: it gives the reason."""
-    peer = player.peer
-    first = next(seen for seen in peer.seen if seen.packet.type is Type.QUIT)
-    if inside and first.time_us < waits_until_us and player.inside_at(first.time_us) == inside:
-        verdict = Verdict.FAIL if peer.terms.max_buffers == 1 else Verdict.WARN
-        findings.tell(peer, findings.QUIT_INSIDE[verdict], first.frame)
-    if first.packet.string not in (packets.text_field(QUIT_REASON), b"", bytes(4)):
-        findings.tell(peer, findings.OTHER_REASON, first.frame, reason=first.packet.text)
-    elif not first.packet.string.strip(b"\0"):
-        findings.tell(peer, findings.NO_REASON, first.frame)

@@ -18,6 +18,7 @@ _OFFERS = ((1, 20), (2, 10), (4, 40), (8, 10), (16, 5), (1, 120), (1000, 1))
 # Of the last OK, whose DONE is lost: the parts of the published control timer after which it is repeated. The last one
 # of these: a QUIT comes in the dally (QUIT-01).
 DALLIES: tuple[tuple[float, ...], ...] = ((), (1,), (0.5, 1), (0.25, 0.5, 1), (0,))
+_GOS = (3, 8, 8)  # at once
 _GOS_BEYOND = 2  # more than agreed: only the sender is bound by the number (AMB-29)
 
 
@@ -33,6 +34,7 @@ class ReceivingPlayer(Player):
         self._last_control: list[Message] = []
         self.done_lost = -1  # the DONE is lost: which of DALLIES follows; -1: it is not
         self._asked_us: dict[int, int] = {}
+        self._requested_whole = False  # all packets of a buffer at once
         self._waits: tuple[int, int] | None = None  # a buffer that may begin, and since when
         if any(one.name == "foreign" for one in script.opening):  # the GO of another connection may have been kept
             self.play(Move("go"))
@@ -75,17 +77,23 @@ class ReceivingPlayer(Player):
         peer = self._peer
         quiet_us = max(2 * peer.ms(peer.terms.burst_interval_ms), 4 * peer.link.delay_us, 50_000)
         since_us = max(peer.data_us, self._asked_us.get(number, 0))
+        return self._may_ask_soon(number) and peer.now_us - since_us >= quiet_us
+
+    def _may_ask_soon(self, number: int) -> bool:
+        """A data timer that is too short expires while data of the buffer come (RFC 998 5.2.2)."""
+        peer = self._peer
         exists = peer.last_buffer is None or number <= peer.last_buffer
         waits = exists and number in self._gone and number not in self._confirmed and not peer.buffer(number).complete
         name = peer.first_buffer + number
         open_ = {message.kind for message in peer.queue if message.buffer == name}
         # One request at a time (RESEND-06), and none before the GO was received (TIMER-04).
         served = Kind.RESEND not in open_ and (Kind.GO not in open_ or bool(peer.buffer(number).packets))
-        return waits and served and peer.now_us - since_us >= quiet_us
+        return waits and served
 
     def choices(self, chance: random.Random) -> Iterator[Choice]:
         if self._may_go:
             yield Choice(Move("go"), 4)
+            yield Choice(Move("gos", (chance.choice(_GOS),)), 0.3)
         elif self._may_go_on:
             yield Choice(Move("go-on"), 0.2)
         for number in self._complete():
@@ -96,6 +104,10 @@ class ReceivingPlayer(Player):
                 yield Choice(Move("resend", (number, *missing)), 3)
                 if len(missing) > 1 and self._peer.buffer(number).last_packet is not None:
                     yield Choice(Move("resend", (number, *sorted(chance.sample(missing, len(missing) - 1)))), 1)
+            elif self._may_ask_soon(number) and self._peer.buffer(number).packets:
+                missing = self._missing(number)
+                some = chance.sample(missing, chance.randint(1, len(missing)))
+                yield Choice(Move("resend-soon", (number, *sorted(some))), 0.3)
         if self._peer.queue:
             yield Choice(Move("control"), 5)
         if len(self._peer.queue) > 1 and self._may_omit(first := chance.randrange(1, len(self._peer.queue))):
@@ -113,14 +125,18 @@ class ReceivingPlayer(Player):
         peer = self._peer
         match move.name, move.numbers:
             case "go" | "go-on", () if self._may_go or (move.name == "go-on" and self._may_go_on):
-                number = max(self._gone, default=-1) + 1
-                self._gone.add(number)
-                peer.message(Kind.GO, peer.first_buffer + number)
+                self._go()
+            case "gos", (count,) if 0 < count <= max(_GOS) and self._may_go:
+                while count and self._may_go:
+                    self._go()
+                    count -= 1
+                self.play(Move("control"))
             case "ok", (number,) if number in self._complete():
                 self._confirmed.add(number)
                 peer.message(Kind.OK, peer.first_buffer + number)
-            case "resend", (number, *packets) if self._can_ask(number, packets):
+            case "resend" | "resend-soon", (number, *packets) if self._can_ask(move):
                 self._asked_us[number] = peer.now_us
+                self._requested_whole |= len(packets) == peer.terms.packets_per_buffer
                 peer.message(Kind.RESEND, peer.first_buffer + number, packets)
             case "control", () if peer.queue:
                 self._last_control = list(peer.queue)
@@ -144,7 +160,7 @@ class ReceivingPlayer(Player):
         """A sender that acts on the last OK beyond a hole (AMB-36) is done, and leaves before the hole is filled."""
         return self.may_leave() or all(message.kind is not Kind.OK for message in self._peer.queue[first:])
 
-    def _acknowledge(self) -> None:
+    def acknowledge(self) -> None:
         """A request gets an answer, which shows nothing of timers."""
         for number in self._complete():
             self.play(Move("ok", (number,)))
@@ -156,7 +172,9 @@ class ReceivingPlayer(Player):
         self.copies.deliver(known)
 
     def watch(self) -> None:
-        """DATA-11: the lowest buffer that is not begun does not wait for the OKs of those before."""
+        """DATA-11: the lowest buffer that is not begun does not wait for the OKs of those before. A sender that sends
+        other data may retransmit what was requested (ORDER-02). Who requests all packets of a buffer may be one that
+        none of them reaches, to whom a sender need not send more (AMB-72)."""
         peer = self._peer
         begun = {n for n, buffer in peer.buffers.items() if buffer.packets} | {n - peer.first_buffer for n in self.lost}
         waiting = sorted(self._gone - begun)
@@ -164,6 +182,7 @@ class ReceivingPlayer(Player):
         outstanding = [n for n in before if not self._is_acknowledged(n, Kind.OK)]
         may = (
             waiting
+            and not self._requested_whole
             and waiting[0] * peer.terms.buffer_size < self.script.length
             and all(peer.buffers[n].complete for n in before if n in peer.buffers)
             and len(outstanding) < peer.terms.max_buffers
@@ -174,7 +193,7 @@ class ReceivingPlayer(Player):
             self._waits = None
         elif self._waits is None or self._waits[0] != waiting[0]:
             self._waits = waiting[0], peer.now_us
-        elif (waited_us := peer.now_us - self._waits[1]) > self._begins_us:
+        elif (waited_us := peer.now_us - max(self._waits[1], peer.data_us)) > self._begins_us:
             findings.tell(peer, findings.NEXT_WAITS, None, buffer=waiting[0], waited_s=waited_us / MICROSECONDS_PER_S)
 
     def inside_at(self, time_us: int) -> int:
@@ -215,10 +234,17 @@ class ReceivingPlayer(Player):
         for number in sorted(self._gone - self._confirmed):
             if self._may_ask(number):
                 self.play(Move("resend", (number, *self._missing(number))))
-        self._acknowledge()
+        self.acknowledge()
 
-    def _can_ask(self, number: int, packets: list[int]) -> bool:
-        return bool(packets) and self._may_ask(number) and set(packets) <= set(self._missing(number))
+    def _can_ask(self, move: Move) -> bool:
+        number, *packets = move.numbers
+        may = self._may_ask(number) if move.name == "resend" else self._may_ask_soon(number)
+        return bool(packets) and may and set(packets) <= set(self._missing(number))
+
+    def _go(self) -> None:
+        number = max(self._gone, default=-1) + 1
+        self._gone.add(number)
+        self._peer.message(Kind.GO, self._peer.first_buffer + number)
 
     def situation(self) -> tuple[int, ...]:
         peer = self._peer

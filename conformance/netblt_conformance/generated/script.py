@@ -26,6 +26,7 @@ PADDED, STEPS = "padded", "steps"
 PECULIAR = frozenset({PADDED, STEPS})
 # Small, so that a few moves reach every state: packets in a buffer, buffers, bursts.
 _PACKET_BYTES = (16, 48, 64, 64, 17, 50)
+_TINY_BYTES = 7  # of the last packet of a buffer
 _PACKETS_PER_BUFFER = (1, 1, 1, 2, 2, 3, 3, 4, 4, 6, 6, 12, 20)
 # Seldom: packet numbers of more than a byte, and requests that are larger than a packet.
 _MANY_PACKETS, _MANY_PACKETS_SHARE = (260, 260, 1000), 0.03
@@ -33,11 +34,12 @@ _BUFFERS = (1, 2, 3, 3, 4, 6, 8)
 _MANY_BUFFERS, _MANY_SHARE = 150, 0.02  # more control messages than a byte counts
 _OPENINGS_LOST = (0, 0, 0, 0, 1, 2)
 _STALL_SHARE, _STALLS_US = 0.15, (50_000, 400_000, 3_000_000, 40_000_000, 120_000_000)
-_MAX_BUFFERS = (1, 1, 2, 2, 3, 4, 6)
+_MAX_BUFFERS = (1, 1, 2, 2, 3, 4, 8)
 _VERY_MANY, _VERY_MANY_SHARE = 512, 0.015  # outstanding buffers: the low byte of this is 0
 # The last ones are longer than a byte, no multiple of a tick, and slow.
 _BURSTS = ((1, 5), (2, 5), (4, 10), (8, 10), (3, 20), (16, 1), (1, 47), (2, 300), (3, 47))
 _IUT_DEATH_TIMERS_S = (3, 6, 20, 60, 60)
+_LONG_DEATH_TIMERS_S, _LONG_DEATH_SHARE = (66, 2148, 4295), 0.02  # just above 2^16 ms, and 2^31 and 2^32 us
 _OWN_DEATH_TIMERS_S = (1, 2, 6, 6, 20, 20, 60, 60, 60, 40_000)
 # In what the two ends differ; mostly in nothing.
 _DIFFERING = (
@@ -60,7 +62,7 @@ _OPENINGS = {
         *("foreign", "foreign", "damaged", "damaged", "refuse", "abort", "none", "restart", "zero", "loose", "loose"),
         *("sum", "sum"),
     ),
-    False: ("elsewhere", "elsewhere", "zero", "large", "sum", "sum"),
+    False: ("elsewhere", "elsewhere", "zero", "large", "sum", "sum", "alone"),
 }
 # Among illegal moves there are more openings, of packets that no conforming peer sends.
 _ILLEGAL_OPENING_SHARE = 0.4
@@ -157,7 +159,7 @@ def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES, *, illegal
     packet, count = chance.choice(_PACKET_BYTES), chance.choice(_PACKETS_PER_BUFFER)
     if chance.random() < _MANY_PACKETS_SHARE:
         packet, count = min(_PACKET_BYTES), chance.choice(_MANY_PACKETS)
-    size = packet * count - chance.choice((0, 0, 0, chance.randrange(packet)))
+    size = packet * count - chance.choice((0, 0, 0, chance.randrange(packet), packet - chance.randint(1, _TINY_BYTES)))
     burst, interval_ms = chance.choice(_BURSTS)
     common = Parameters(
         buffer_size=size,
@@ -167,7 +169,8 @@ def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES, *, illegal
         max_buffers=_VERY_MANY if chance.random() < _VERY_MANY_SHARE else chance.choice(_MAX_BUFFERS),
         data_checksum=chance.random() < 0.5,
     )
-    iut = dataclasses.replace(_other(common, chance), death_timer_s=chance.choice(_IUT_DEATH_TIMERS_S))
+    timers_s = _LONG_DEATH_TIMERS_S if chance.random() < _LONG_DEATH_SHARE else _IUT_DEATH_TIMERS_S
+    iut = dataclasses.replace(_other(common, chance), death_timer_s=chance.choice(timers_s))
     own = dataclasses.replace(_other(common, chance), death_timer_s=chance.choice(_OWN_DEATH_TIMERS_S))
     if not role.active and chance.random() < _LARGEST_SHARE:
         name = chance.choice(tuple(LARGEST))

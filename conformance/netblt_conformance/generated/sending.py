@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from netblt_conformance.common.model import MICROSECONDS_PER_S
 from netblt_conformance.generated import copies, findings
-from netblt_conformance.generated.moves import Choice, Player
+from netblt_conformance.generated.moves import OLD_KEPT, Choice, Player
 from netblt_conformance.generated.script import Move, Script
-from netblt_conformance.packets.packets import Kind, Message, Packet, spoil
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type, spoil
 from netblt_conformance.peer import SenderPeer
 
 # An end whose CONTROLs are not acknowledged gives up when its death timer expires (CTRL-10, TIMER-10): the tester
@@ -70,8 +70,13 @@ class SendingPlayer(Player):
         acked = self._peer.monitor.session.highest_ack_sent
         return super()._may_hush() and acked == self._known == self._peer.consecutive
 
-    def _acknowledge(self) -> None:
-        if self._peer.consecutive > self._known:
+    @property
+    def withholds(self) -> bool:
+        """Whether a CONTROL that came is not acknowledged."""
+        return self._peer.consecutive > self._peer.monitor.session.highest_ack_sent
+
+    def acknowledge(self) -> None:
+        if self.withholds or self._peer.consecutive > self._known:
             self.play(Move("ack", (self._peer.consecutive,)))
 
     def _send_known_packet(self) -> None:
@@ -167,8 +172,12 @@ class SendingPlayer(Player):
                 yield Choice(Move("data", (buffer, *fresh)), 3)
                 yield Choice(Move("data", (buffer, *sorted(chance.sample(fresh, chance.randint(1, len(fresh)))))), 3)
                 yield Choice(Move("data", (buffer, *chance.sample(fresh, len(fresh)))), 1)
-            if fresh and peer.terms.data_checksum:
-                yield Choice(Move("data-damaged", (buffer, chance.choice(fresh), chance.getrandbits(12))), 0.4)
+            if left := fresh or named:
+                yield Choice(Move("header-damaged", (buffer, chance.choice((*left, left[-1])))), 0.2)
+            if left and peer.terms.data_checksum:
+                yield Choice(
+                    Move("data-damaged", (buffer, chance.choice((*left, left[-1])), chance.getrandbits(12))), 0.4
+                )
             if self._untouched(buffer):
                 yield Choice(Move("data-lost", (buffer,)), 0.3)
             if named:
@@ -183,6 +192,9 @@ class SendingPlayer(Player):
             yield Choice(Move("ack-damaged", (peer.consecutive,)), 0.4)
         if peer.consecutive:
             yield Choice(Move("ack", (chance.randint(0, self._known),)), 0.4)
+        back = chance.randrange(OLD_KEPT)
+        if self._may_damage_copy(back):
+            yield Choice(Move("copy-damaged", (back, chance.getrandbits(12))), 0.3)
         yield from self._common(chance)
 
     def play(self, move: Move) -> bool:
@@ -194,8 +206,12 @@ class SendingPlayer(Player):
                 self._await_burst()
                 peer.send_packets(buffer, packets)
                 self._burst_us = peer.now_us
-            case "data-damaged", (buffer, packet, bit) if self._may_damage(buffer, packet):
-                self._send_damaged(buffer, packet, bit)
+            case "data-damaged", (buffer, packet, bit) if self._may_damage(buffer, packet, summed=True):
+                self._send_damaged(buffer, packet, copies.spoilt_data(self._wire(buffer, packet), bit))
+            case "header-damaged", (buffer, packet) if self._may_damage(buffer, packet, summed=False):
+                self._send_damaged(buffer, packet, spoil(self._wire(buffer, packet)))
+            case "copy-damaged", (back, bit) if self._may_damage_copy(back):
+                self.copies.deliver_damaged(self._recent(back), lambda packet: copies.spoilt_data(packet, bit))
             case "data-lost", (buffer,) if self._untouched(buffer) and peer.may_send(buffer):
                 peer.lost_buffers.add(buffer)
             case "repair-lost", (buffer,) if 0 <= buffer < peer.buffer_count:
@@ -233,20 +249,28 @@ class SendingPlayer(Player):
                 peer.until(goes_on, patience_us, what)
             patience_us = max(patience_us, _LONGER * (peer.now_us - lost_us))
 
-    def _may_damage(self, buffer: int, packet: int) -> bool:
-        """It was not sent yet, and has a checksum that shows the damage."""
-        summed = self._peer.terms.data_checksum
-        if not self._peer.may_send(buffer):
-            return False
-        return summed and buffer in self._asked() and packet in self._fresh(buffer)
+    def _may_damage(self, buffer: int, packet: int, *, summed: bool) -> bool:
+        """It was not sent yet, or is requested. `summed`: only a data checksum shows the damage."""
+        peer = self._peer
+        may = peer.may_send(buffer) and (peer.terms.data_checksum or not summed) and buffer in self._asked()
+        return may and packet in (*self._fresh(buffer), *self._named(buffer))
 
-    def _send_damaged(self, buffer: int, packet: int, bit: int) -> None:
-        """The first copy of a packet arrives damaged: it counts as lost (CKSUM-07)."""
+    def _may_damage_copy(self, back: int) -> bool:
+        """It has data, and a checksum that shows the damage."""
+        kind = self.copies.payload(self._recent(back))[3]
+        return self._peer.terms.data_checksum and kind in (Type.DATA, Type.LDATA)
+
+    def _wire(self, buffer: int, packet: int) -> bytes:
+        """A packet as the tester would send it now."""
+        fields = self._peer.data_packet(buffer, packet, high_seq=self._peer.monitor.session.highest_ack_sent)
+        return self._peer.forge.data(fields)
+
+    def _send_damaged(self, buffer: int, packet: int, damaged: bytes) -> None:
+        """The packet arrives damaged: it counts as lost (CKSUM-06, CKSUM-07)."""
         peer = self._peer
         self._sent.add((buffer, packet))
-        fields = peer.data_packet(buffer, packet, high_seq=peer.monitor.session.highest_ack_sent)
-        wire, size = peer.forge.data(fields), len(fields.data)
-        self.copies.send_foreign(copies.spoilt_data(wire, size, bit), peer.address)
+        self._serve(buffer, [packet])
+        self.copies.send_foreign(damaged, peer.address)
         if not peer.monitor.session.was_sent(peer.number(buffer)):
             peer.lost_buffers.add(buffer)
 
@@ -271,7 +295,7 @@ class SendingPlayer(Player):
         for buffer in self._asked():
             if numbers := self._fresh(buffer) or self._named(buffer):
                 self.play(Move("data", (buffer, *numbers)))
-        self._acknowledge()
+        self.acknowledge()
 
     def _carry(self, number: int) -> None:
         if number > self._known:
