@@ -337,7 +337,7 @@ def test_a_transfer_that_asks_for_ever_ends_with_its_limit() -> None:
     peer = EndlessTransfer.__new__(EndlessTransfer)
     peer.link = cast("Link", SimpleNamespace(watch=Watch(), over=False))
     peer._wait, peer.messages = None, {}
-    peer.lost_buffers = set()
+    peer.lost_buffers, peer._confirmed = set(), set()
     with pytest.raises(UnmetError, match="not within 60 s"):
         peer.finish()
     assert peer.steps == 3 * DEFAULT.control_repeat_max_us // S

@@ -54,7 +54,7 @@ def test_the_receiver_is_not_done_while_an_earlier_buffer_has_holes(t: Case) -> 
         peer.require_gos(2)
         peer.send_buffer(0, omit=[1])
         peer.send_buffer(1)
-    peer.expect_ok(1)
+        peer.expect_ok(1)
     heard = peer.listen(QUIET_US)
     done = [seen for seen in heard if seen.packet.type is Type.DONE]
     t.must(

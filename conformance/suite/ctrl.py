@@ -216,10 +216,11 @@ def test_the_control_timer_repeats_the_whole_packet_when_nothing_was_ever_acknow
             peer.send_buffer(0)
             peer.expect_ok(0)
     for _ in range(2):
+        known = sorted(peer.messages)  # others may follow, where its client provides buffers one by one
         held = sorted(peer.expect_round(1))
-        text = f"repeated CONTROL holds {held} of {sorted(peer.messages)}"
+        text = f"repeated CONTROL holds {held} of {known}"
         t.must(
-            held == sorted(peer.messages),
+            set(held) >= set(known),
             text,
             peer.controls[-1].frame,
             expected="all messages, none of which is acknowledged",

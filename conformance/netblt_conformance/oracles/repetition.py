@@ -86,9 +86,7 @@ class RepetitionOracle(Oracle):
                 waited_ms = waited_us / MICROSECONDS_PER_MS
                 self.report(TOO_LATE, frame, seq=seq, published_ms=published_ms, waited_ms=waited_ms)
                 self._new_ok = None
-        limit_us = session.control_repeat_max_us
-        if self._published_ms:
-            limit_us = session.published_repeat_max_us(self._published_ms, self._gap_us)
+        limit_us = session.repeat_max_us(self._published_ms, self._gap_us)
         if waited_us > limit_us + session.round_trip_us and (seq := self._oldest()):
             self.report(NOT_REPEATED, frame, seq=seq, waited_s=waited_us / MICROSECONDS_PER_MS / 1000)
             self._newest_us = now_us

@@ -125,7 +125,9 @@ class RequestOracle(Oracle):
             return
         agreed = terms.burst_size, terms.burst_interval_ms
         [(burst, interval_ms)] = offers
-        wrong = (agreed[::-1], (low_byte_first(agreed[0]), low_byte_first(agreed[1])))
+        wrong = [(low_byte_first(agreed[0]), low_byte_first(agreed[1]))]
+        if max(agreed) % max(1, min(agreed)):  # else twice the burst in half the interval may be meant, for example
+            wrong.append(agreed[::-1])
         if (burst, interval_ms) != agreed and (burst, interval_ms) in wrong:
             self.report(
                 SWAPPED, None, burst=burst, interval_ms=interval_ms, agreed_burst=agreed[0], agreed_ms=agreed[1]

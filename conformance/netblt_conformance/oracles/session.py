@@ -18,7 +18,7 @@ from netblt_conformance.oracles.life import Life
 from netblt_conformance.packets.packets import Packet, Type, data_checksum
 
 _ROUND_TRIPS = 6  # a smoothed round trip and several times its variance
-_GROWTH = 3  # of the time from one repetition to the next (AMB-44); doubling is usual
+GROWTH = 3  # of the time from one repetition to the next (AMB-44); doubling is usual
 
 
 def after(a: int, b: int) -> bool:
@@ -139,22 +139,19 @@ class Session:
     def was_sent(self, buffer: int) -> bool:
         return buffer in self.data_sent
 
-    @property
-    def control_repeat_max_us(self) -> int:
-        """After so long a CONTROL is repeated, where no OK has published the control timer."""
-        return self.following_acks(self.tolerances.control_repeat_max_us)
-
     def following_acks(self, limit_us: int) -> int:
         """The control timer follows the time that the tester takes to acknowledge (TIMER-03)."""
         return max(limit_us, _ROUND_TRIPS * self.life.slowest_ack_us)
 
-    def published_repeat_max_us(self, published_ms: int, gap_us: int) -> int:
-        """The same where an OK has published it: what the tester acknowledged later than that may have raised it since
-        (TIMER-03), and the repetitions may back off from there (AMB-44), without an upper limit in RFC 998 but the
-        death timer. `gap_us`: between the last two."""
-        base_us = self.following_acks(published_ms * MICROSECONDS_PER_MS)
-        limit_us = self.tolerances.published_repeat_max_us(base_us // MICROSECONDS_PER_MS)
-        grown_us = min(max(self.tolerances.control_repeat_max_us, self.life.declared_us), _GROWTH * gap_us)
+    def repeat_max_us(self, published_ms: int, gap_us: int) -> int:
+        """After so long a CONTROL is repeated: by what an OK has published (0: none has), or by what the tester
+        acknowledged later than that, which may have raised it since (TIMER-03). The repetitions may back off from there
+        (AMB-44), without an upper limit in RFC 998 but the death timer. `gap_us`: between the last two."""
+        limit_us = self.tolerances.control_repeat_max_us
+        if published_ms:
+            base_us = self.following_acks(published_ms * MICROSECONDS_PER_MS)
+            limit_us = self.tolerances.published_repeat_max_us(base_us // MICROSECONDS_PER_MS)
+        grown_us = min(max(self.tolerances.control_repeat_max_us, self.life.declared_us), GROWTH * gap_us)
         return self.following_acks(max(limit_us, grown_us))
 
     @property

@@ -16,6 +16,7 @@ from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
+from netblt_conformance.oracles.session import GROWTH
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 from netblt_conformance.packets.sequence import following
@@ -255,13 +256,13 @@ class SenderPeer(Peer):
         timer (CLOSE-07)."""
         if not self.setting.dialect.publishes_control_timer:
             return self._repeat_limit_us
-        oks = (m for seen in reversed(self.controls) for m in seen.packet.messages if m.kind is Kind.OK)
-        newest = next(oks, None)
-        if newest is None:
+        if not self.controls:
             return self._repeat_limit_us
+        oks = (m for seen in reversed(self.controls) for m in seen.packet.messages if m.kind is Kind.OK)
+        published_ms = next((ok.control_timer_ms for ok in oks), 0)
         came_us = self.controls[-1].time_us
         before_us = next((s.time_us for s in reversed(self.controls) if s.time_us < came_us - PARTS_US), came_us)
-        return self.monitor.session.published_repeat_max_us(newest.control_timer_ms, came_us - before_us)
+        return self.monitor.session.repeat_max_us(published_ms, came_us - before_us)
 
     @property
     def _repeat_limit_us(self) -> int:
@@ -287,10 +288,16 @@ class SenderPeer(Peer):
     def expect_resend(self, buffer: int, count: int = 1) -> Message:
         """The `count`-th request for this buffer, all parts of it; its number is that of the last part."""
         what = f"{Kind.RESEND.name} for buffer {buffer}"
-        self.until(lambda: len(self.requests(buffer)) >= count, self.data_timer_max_us, what, Awaited.RESEND)
+        limit_us = max(self.data_timer_max_us, self._grown_us(buffer))
+        self.until(lambda: len(self.requests(buffer)) >= count, limit_us, what, Awaited.RESEND)
         if self.link.real_time:
             self.listen(PARTS_US)
         return self.requests(buffer)[count - 1]
+
+    def _grown_us(self, buffer: int) -> int:
+        """A data timer that expires again and again may take longer each time (AMB-45)."""
+        times = [self.first_seen(request.seq).time_us for request in self.requests(buffer)]
+        return GROWTH * (times[-1] - times[-2]) if len(times) > 1 else 0
 
     def expect_request_after(self, buffer: int, seq: int, what: str, awaited: Awaited = Awaited.OTHER) -> Message:
         """The first RESEND for this buffer with a number after `seq`."""
@@ -397,10 +404,12 @@ class SenderPeer(Peer):
         self.null_ack()
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
-                known = len(self.messages)
+                known, confirmed = len(self.messages), len(self._confirmed)
                 served = self._serve(unsent, lose)
                 if not served:
                     self._next(over_us)
+                if len(self._confirmed) > confirmed:  # it goes on, however slowly its client provides buffers
+                    deadline_us = self.now_us + within_us
                 if served or len(self.messages) > known:
                     over_us = min(deadline_us, self.now_us + idle_us)
                 if self._over(over_us) and not self._has_all_oks():
