@@ -210,7 +210,7 @@ def test_a_go_that_skips_a_buffer_is_never_success(t: Case) -> None:
         peer.connect()
         peer.go(0)
         peer.expect_buffer(0)
-        peer.make_room()
+        peer.ok(0)  # a sender may have one buffer under way at a time (AMB-79)
     peer.go(2)
     with contextlib.suppress(UnmetError):  # its client may be slow to provide the buffer
         peer.until(lambda: bool(peer.buffer(2).packets), t.tolerances.reaction_max_us, "data of buffer 2")

@@ -131,6 +131,7 @@ class Case:
         self.on_note: Callable[[str], None] = lambda _text: None
         self.postponed: Awaited | None = None  # what it waited for when the supervisor ended it
         self._in_preamble = False
+        self._receiver: ReceiverPeer | None = None  # the newest one
         self._own_port = self._iut_port = 0
         self._started = False
 
@@ -155,7 +156,8 @@ class Case:
         """Starts a sending implementation, with this or so many bytes to send; answers the tester's receiving end."""
         if not self.role.sender:
             raise HarnessError("this case requires a receiving peer, but the implementation receives")
-        return ReceiverPeer(self._begin(data, **options))
+        self._receiver = ReceiverPeer(self._begin(data, **options))
+        return self._receiver
 
     def sender(self, length: int = 4096, **options: Any) -> SenderPeer:
         """Starts a receiving implementation and answers the tester's sending end with `length` bytes."""
@@ -459,7 +461,10 @@ class Case:
 
     def _judge_unmet(self, unmet: UnmetError) -> None:
         """A transfer that never ends is a FAIL, also where the case is about a should or a may; not where the tester
-        has sent what it must not send, and only a should protects from it (ROBUST)."""
+        has sent what it must not send, and only a should protects from it (ROBUST). NotSupportedError where a sender
+        has one buffer under way at a time, which RFC 998 5.2 allows, and the exchange needs more."""
+        if self._sends_one_at_a_time():
+            raise NotSupportedError("it sends no buffer before the one before it has its OK (AMB-79)") from None
         verdict = Verdict.INCONC if self._in_preamble else self.grade
         is_robustness = bool(self.judged) and self.judged[0].area == "ROBUST"
         stalls = verdict is Verdict.WARN and unmet.awaited is Awaited.TRANSFER and not is_robustness
@@ -468,6 +473,23 @@ class Case:
         self.judgement.worsen(verdict, unmet.seen, unmet.frame, unmet.cause, unmet.due_by, expected=unmet.expected)
         if stalls:
             self.judgement.requirement = DELIVERY
+
+    def _sends_one_at_a_time(self) -> bool:
+        if self._receiver is None or self.is_script:
+            return False
+        try:
+            return self._receiver.begins_after_ok() and self._waits_in_a_plain_transfer()
+        except (ImplementationError, HarnessError, UnmetError):
+            return False
+
+    def _waits_in_a_plain_transfer(self) -> bool:
+        """Without any stimulus a buffer waits for the OK of the one before, too."""
+        peer = self.receiver(2048, buffer_size=1024, max_buffers=2)
+        peer.connect()
+        peer.go(0, 1)
+        peer.expect_buffer(0)
+        peer.listen(self.tolerances.reaction_max_us)
+        return not peer.buffer(1).packets and peer.begins_after_ok()
 
     def close(self) -> None:
         """Ends the implementation: what it does while it ends belongs to the case."""

@@ -55,6 +55,7 @@ NEXT_WAITS = Check(
     "DATA-11",
     expected="the next buffer without waiting for OK of the one before",
     seen="no data of buffer {buffer} for {waited_s:g} s, though its GO was acknowledged and all before it came",
+    verdict=Verdict.WARN,
 )
 GO_WITHOUT_MEMORY = Check(
     "CTRL-13",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -109,6 +110,22 @@ class ReceiverPeer(Peer):
     def unconfirmed(self) -> list[int]:
         """The buffers with a GO and without an OK, ascending."""
         return sorted({go.buffer - self.first_buffer for go in self.monitor.session.issued.open_gos.values()})
+
+    def begins_after_ok(self) -> bool:
+        """Whether a sender has one buffer under way at a time (AMB-79): a buffer of which nothing came though its GO is
+        acknowledged begins when those before, which all came, get their OKs."""
+        begun = [n for n in self.unconfirmed if n in self.buffers and self.buffers[n].packets]
+        waiting = [n for n in self.unconfirmed if n not in begun]
+        if not begun or not waiting or not all(self.buffers[n].complete for n in begun):
+            return False
+        go = self.monitor.session.issued.of(Kind.GO, self.first_buffer + waiting[0])[0]
+        if go.seq > self.high_seq:
+            return False
+        self.ok(*begun)
+        with contextlib.suppress(UnmetError):
+            began = lambda: bool(self.buffer(waiting[0]).packets)  # noqa: E731
+            self.until(began, self.tolerances.reaction_max_us, f"data of buffer {waiting[0]}")
+        return bool(self.buffer(waiting[0]).packets)
 
     def ok(self, *buffers: int) -> list[Message]:
         added = [self.message(Kind.OK, self.first_buffer + n) for n in buffers]
