@@ -33,6 +33,7 @@ FAULTS = (
     "a-damaged-duplicate-overwrites",
 )
 OTHERS = (  # that do not fit beside FAULTS
+    "a-data-checksum-of-zero-means-none",
     "a-quit-in-the-dally-closes",
     "no-keepalive-while-quit-waits",
     "response-copies-do-not-defer-death",
@@ -98,6 +99,7 @@ def test_the_fault_that_needs_the_move_is_found_and_the_reference_passes(
 @pytest.mark.parametrize(
     ("role", "moves", "requirement"),
     [
+        ("passive-receiver", [WAIT, "ack 1", "data 0 0", "data-zeroed 0 1 9"], "CTRL-14"),
         ("active-sender", ["trickle 1"], "TIMER-10"),
         ("active-sender", ["publish 2000", "done-lost 4"], "QUIT-03"),
         ("passive-receiver", SLOW, "TIMER-11"),
@@ -106,7 +108,7 @@ def test_the_fault_that_needs_the_move_is_found_and_the_reference_passes(
 def test_other_faults_are_found_too(
     correct: SimLinkFactory, wrong_otherwise: SimLinkFactory, role: str, moves: list[str], requirement: str
 ) -> None:
-    _found(correct, wrong_otherwise, role, moves, requirement, TERMS)
+    _found(correct, wrong_otherwise, role, moves, requirement, SUMMED)
 
 
 def _found(

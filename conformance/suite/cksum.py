@@ -108,6 +108,23 @@ def test_a_carry_of_a_carry_is_not_lost(t: Case) -> None:
         )
 
 
+# Their sums have many carries, or more than 24 bits before the carries are added.
+SUMMED = {"a carry of a carry": TWO_CARRIES, "1,400 bytes of ones": b"\xff" * 1400, "one byte": b"\xa5"}
+
+
+@case("CKSUM-04", "DATA-08", roles=RECEIVERS, variants=tuple(SUMMED))
+def test_data_are_taken_whatever_the_carries_of_their_sum(t: Case) -> None:
+    data = SUMMED[t.variant]
+    peer = t.sender(data, data_checksum=True, packet_size=1400 if len(data) > len(TWO_CARRIES) else 256)
+    with t.preamble():
+        connect_with_data_checksums(t, peer)
+        peer.expect_go(0)
+    peer.send_buffer(0)
+    peer.expect_ok(0)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
 @case("CKSUM-02", roles=PASSIVE)
 def test_an_open_whose_checksum_happens_to_be_zero_is_accepted(t: Case) -> None:
     peer = t.peer()
@@ -320,15 +337,19 @@ DAMAGED = {
     "the LDATA": (-1,),
     "the first and the last packet": (0, -1),
     "an LDATA of 4 bytes": (-1,),
+    "a packet whose data checksum became zero": (1,),
 }
 FOUR_BYTES_MORE = 512 + 4  # than some full packets
 
 
-def damage(peer: SenderPeer, buffer: int, number: int) -> None:
-    """Sends a packet whose data the network changed; everything else in it is right."""
+def damage(peer: SenderPeer, buffer: int, number: int, *, zero: bool = False) -> None:
+    """Sends a packet whose data the network changed; everything else in it is right. `zero`: its data checksum is 0
+    too, which in RFC 998 does not mean that there is none."""
     good = peer.data_packet(buffer, number)
     damaged = bytes([good.data[0] ^ 0xFF]) + good.data[1:]
-    peer.send_packet(buffer, number, data=damaged, data_checksum=good.data_checksum)
+    if zero and packets.data_checksum(damaged) == 0:
+        damaged = bytes([good.data[0] ^ 0x7F]) + good.data[1:]
+    peer.send_packet(buffer, number, data=damaged, data_checksum=0 if zero else good.data_checksum)
 
 
 UNDAMAGED = "no OK before all data are undamaged"
@@ -344,7 +365,7 @@ def test_data_with_a_bad_data_checksum_counts_as_lost(t: Case) -> None:
     wanted = {number % size for number in DAMAGED[t.variant]}
     for number in range(size):
         if t.stimulus and number in wanted:
-            damage(peer, 0, number)
+            damage(peer, 0, number, zero=t.variant.endswith("became zero"))
         else:
             peer.send_packet(0, number)
     if t.stimulus:

@@ -111,6 +111,25 @@ def test_the_data_timer_runs_from_the_acknowledgement_of_the_go(t: Case) -> None
     peer.expect_success()
 
 
+@case("TIMER-07", "TIMER-04", roles=RECEIVERS)
+def test_a_later_buffer_of_which_nothing_comes_is_requested(t: Case) -> None:
+    """A NULL-ACK acknowledged its GO together with that of the buffer before, which arrives whole."""
+    peer = t.sender(3 * 1024, buffer_size=1024, max_buffers=2)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=1024, max_buffers=2)
+        t.run_first_buffer(peer)
+        peer.expect_go(1)
+        peer.expect_go(2)
+        peer.listen(t.tolerances.crossing_us)
+        peer.lost_buffers.add(2)
+        peer.send_buffer(1)
+        peer.expect_ok(1)
+    peer.expect_resend(2)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
 @case("TIMER-04", "TIMER-07", roles=RECEIVERS)
 def test_the_data_timer_runs_from_the_acknowledgement_of_a_request_that_some_of_its_data_overtook(t: Case) -> None:
     lost = [1, 2]

@@ -159,11 +159,11 @@ class Case:
         self._receiver = ReceiverPeer(self._begin(data, **options))
         return self._receiver
 
-    def sender(self, length: int = 4096, **options: Any) -> SenderPeer:
-        """Starts a receiving implementation and answers the tester's sending end with `length` bytes."""
+    def sender(self, data: int | bytes = 4096, **options: Any) -> SenderPeer:
+        """Starts a receiving implementation and answers the tester's sending end with this or so many bytes to send."""
         if self.role.sender:
             raise HarnessError("this case requires a sending peer, but the implementation sends")
-        return SenderPeer(self._begin(length, **options))
+        return SenderPeer(self._begin(data, **options))
 
     def peer(self, length: int = 4096, **options: Any) -> ReceiverPeer | SenderPeer:
         """The tester's end, whichever the role asks for."""

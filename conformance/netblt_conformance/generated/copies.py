@@ -10,10 +10,11 @@ from netblt_conformance.cases import replayed
 from netblt_conformance.packets import ipv4, packets
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Type
 from netblt_conformance.peer.base import Peer
-from netblt_conformance.wire.fast import sums_to_ffff
+from netblt_conformance.wire.fast import data_checksum_ok, sums_to_ffff
 
 Change = Callable[[bytes], bytes]
 _RECENT = 6  # packets that the network may still deliver again
+DATA_CHECKSUM = slice(20, 22)  # its place in a data packet
 _IDENTIFICATION = slice(4, 6)  # of an IPv4 header
 
 
@@ -44,6 +45,17 @@ def spoilt_data(packet: bytes, bit: int) -> bytes:
     at = bit % (8 * size) if size else 0
     changed[(DATA_HEADER_BYTES if size else 0) + at // 8] ^= 0x80 >> at % 8
     return bytes(changed)
+
+
+def zeroed_data(packet: bytes, bit: int) -> bytes:
+    """The same, and the data checksum is zero, which the header checksum covers. Where zero is right by chance, the
+    next bit is changed."""
+    if not packets.read(packet).data:
+        return spoilt_data(packet, bit)
+    changed = bytearray(spoilt_data(packet, bit))
+    changed[DATA_CHECKSUM] = bytes(2)
+    sealed = packets.seal(changed)
+    return zeroed_data(packet, bit + 1) if data_checksum_ok(sealed) else sealed
 
 
 def zeroed(packet: bytes, bit: int, *, data_summed: bool) -> bytes:

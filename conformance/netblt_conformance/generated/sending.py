@@ -175,9 +175,8 @@ class SendingPlayer(Player):
             if left := fresh or named:
                 yield Choice(Move("header-damaged", (buffer, chance.choice((*left, left[-1])))), 0.2)
             if left and peer.terms.data_checksum:
-                yield Choice(
-                    Move("data-damaged", (buffer, chance.choice((*left, left[-1])), chance.getrandbits(12))), 0.4
-                )
+                name = chance.choice(("data-damaged", "data-damaged", "data-zeroed"))
+                yield Choice(Move(name, (buffer, chance.choice((*left, left[-1])), chance.getrandbits(12))), 0.4)
             if self._untouched(buffer):
                 yield Choice(Move("data-lost", (buffer,)), 0.3)
             if named:
@@ -208,6 +207,8 @@ class SendingPlayer(Player):
                 self._burst_us = peer.now_us
             case "data-damaged", (buffer, packet, bit) if self._may_damage(buffer, packet, summed=True):
                 self._send_damaged(buffer, packet, copies.spoilt_data(self._wire(buffer, packet), bit))
+            case "data-zeroed", (buffer, packet, bit) if self._may_damage(buffer, packet, summed=True):
+                self._send_damaged(buffer, packet, copies.zeroed_data(self._wire(buffer, packet), bit))
             case "header-damaged", (buffer, packet) if self._may_damage(buffer, packet, summed=False):
                 self._send_damaged(buffer, packet, spoil(self._wire(buffer, packet)))
             case "copy-damaged", (back, bit) if self._may_damage_copy(back):

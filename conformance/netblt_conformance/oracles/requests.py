@@ -30,7 +30,7 @@ NO_BURST = Check(
 )
 SWAPPED = Check(
     "NEG-08",
-    expected="burst size and interval at their places, the high byte first",
+    expected="burst size and interval at their places, two bytes each, the high one first",
     seen="every OK offers {burst} packets in {interval_ms} ms, agreed was {agreed_burst} in {agreed_ms} ms",
 )
 AT_ONCE = Check(
@@ -125,7 +125,12 @@ class RequestOracle(Oracle):
             return
         agreed = terms.burst_size, terms.burst_interval_ms
         [(burst, interval_ms)] = offers
-        wrong = [(low_byte_first(agreed[0]), low_byte_first(agreed[1]))]
+        wrong = [
+            (low_byte_first(agreed[0]), low_byte_first(agreed[1])),
+            (agreed[0] & 0xFF, agreed[1]),
+            (agreed[0], agreed[1] & 0xFF),
+            (agreed[0] & 0xFF, agreed[1] & 0xFF),
+        ]
         if max(agreed) % max(1, min(agreed)):  # else twice the burst in half the interval may be meant, for example
             wrong.append(agreed[::-1])
         if (burst, interval_ms) != agreed and (burst, interval_ms) in wrong:
