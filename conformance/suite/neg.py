@@ -256,9 +256,38 @@ def test_a_faster_offer_is_adopted_or_the_restriction_is_reported(t: Case) -> No
     )
 
 
-@case("NEG-08", roles=RECEIVERS)
+@case("NEG-09", roles=SENDERS)
+def test_the_agreed_pace_is_adopted_again_after_a_slower_one(t: Case) -> None:
+    slower = 4
+    peer = t.receiver(3 * 4096, buffer_size=4096, burst_size=2, burst_interval_ms=100, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        agreed = peer.terms.burst_size, peer.terms.burst_interval_ms
+        peer.require(packets_per_buffer=3 * agreed[0])  # or the pace of one buffer shows nothing
+        for number, pair in enumerate(((agreed[0], slower * agreed[1]), agreed)):
+            peer.go(number)
+            peer.expect_buffer(number)
+            peer.offer = pair
+            offer = peer.ok(number)[0]
+            peer.expect_ack(offer.seq)
+    peer.listen(slower * peer.ms(agreed[1]))
+    peer.go(2)
+    times = [seen.time_us for seen in peer.expect_buffer(2).packets.values()]
+    adopted = max(times) - min(times) < len(times) // agreed[0] * slower * peer.ms(agreed[1]) // 2
+    reports = [s.packet for s in peer.seen if s.packet.type is Type.NULL_ACK and s.packet.high_seq >= offer.seq]
+    restricted = any(p.burst_size < agreed[0] or p.burst_interval_ms > agreed[1] for p in reports)
+    t.must(
+        adopted or restricted,
+        "buffer 2 keeps the slower pace, and no NULL-ACK reports that the offer was restricted",
+        expected="the offered pace, or NULL-ACK with another one",
+    )
+    peer.finish()
+    peer.expect_success()
+
+
+@case("NEG-08", roles=RECEIVERS, variants=("3 packets", "300 packets"))
 def test_every_ok_offers_a_usable_burst(t: Case) -> None:
-    peer = t.sender(3 * 1024, burst_size=3, burst_interval_ms=29)
+    peer = t.sender(3 * 1024, burst_size=int(t.variant.split()[0]), burst_interval_ms=29)
     with t.preamble():
         peer.connect()
     peer.finish()

@@ -264,6 +264,27 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
     t.must(waited_us >= declared_us - t.tolerances.crossing_us - 2 * QUIET_US, text)
 
 
+@case("TIMER-10", roles=RECEIVERS)
+def test_copies_of_data_that_it_has_keep_a_receiver_alive(t: Case) -> None:
+    peer = t.sender(2048, iut={"death_timer_s": 3})
+    with t.preamble():
+        peer.connect()
+        t.require_death_timer(peer)
+        peer.require(packets_per_buffer=2)
+        peer.expect_go(0)
+        peer.send_packet(0, 0)
+        peer.listen(t.tolerances.crossing_us)
+    declared_us = peer.terms.iut_death_timer_s * S
+    peer.go_silent()
+    for _ in range(12):
+        peer.send_packet(0, 0)
+        peer.listen(3 * declared_us // 12)
+    peer.speak_regularly()
+    t.must(not t.link.status().failed, "gave up although copies of data came", expected="an open connection")
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
 def speak(peer: ReceiverPeer | SenderPeer, span_us: int, what: str) -> None:
     """The tester has nothing new to send for so long, and shows often enough that it is there."""
     if what == "KEEPALIVEs":
@@ -333,7 +354,11 @@ def into_the_middle(peer: ReceiverPeer | SenderPeer) -> None:
         peer.send_packet(0, 0)
 
 
-IDLE = ("before the first buffer", "between two buffers", "in the middle of a buffer", "while the peer sends packets")
+STRANGE = "after a foreign opening with a longer death timer"
+IDLE = (
+    *("before the first buffer", "between two buffers", "in the middle of a buffer", "while the peer sends packets"),
+    STRANGE,
+)
 
 
 @case("TIMER-11", roles=ALL_ROLES, variants=IDLE)
@@ -346,6 +371,9 @@ def test_an_idle_end_speaks_often_enough_for_the_declared_death_timer(t: Case) -
             idle_between_buffers(t, peer)
         elif t.variant == "in the middle of a buffer":
             into_the_middle(peer)
+        elif t.variant == STRANGE:
+            foreign = {"unique_id": peer.unique_id ^ 0x55555555, "death_timer_s": 0xFFFF}
+            _ = peer.send_response(**foreign) if t.role.active else peer.send_open(**foreign)
     peer.listen(S)
     heard: list[Seen] = []
     began_us = peer.now_us
