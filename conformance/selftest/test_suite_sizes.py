@@ -35,6 +35,7 @@ ONE_BUFFER = {
     "a_buffer_that_was_begun_is_finished_while_the_client_stalls": "one buffer is confirmed while another is sent",
     "a_faster_offer_is_adopted_or_the_restriction_is_reported: just before a burst": "data follow the confirmed buffer",
     "a_faster_offer_is_adopted_or_the_restriction_is_reported: while data are sent": "data follow the confirmed buffer",
+    "a_later_buffer_of_which_nothing_comes_is_requested": "two buffers are open",
     "a_queue_larger_than_a_packet_begins_with_its_oldest_message: requests": "requests for four buffers",
     "a_sender_holds_back_when_it_gets_too_many_gos: 2 after a RESEND": "two buffers are the limit",
     "a_sender_holds_back_when_it_gets_too_many_gos: 3": "three buffers are the limit",

@@ -223,11 +223,11 @@ class SenderPeer(Peer):
     def expect_go(self, buffer: int, within_us: int | None = None) -> Message:
         return self.expect_message(Kind.GO, buffer, within_us or self.news_max_us)
 
-    def require_gos(self, count: int) -> None:
+    def require_gos(self, count: int, first: int = 0) -> None:
         """The exchange of a case needs so many buffers open at once. One at a time is legal (AMB-29): then N/A."""
-        self.expect_go(0)
+        self.expect_go(first)
         self.listen(tolerances.QUIET_US)
-        if not self.find(Kind.GO, count - 1):
+        if not self.find(Kind.GO, first + count - 1):
             raise NotSupportedError(f"it opens fewer than {count} buffers at a time, this exchange needs {count}")
 
     def require_go_behind_unacknowledged(self, buffer: int) -> None:
