@@ -170,9 +170,15 @@ def _await_timers(player: SendingPlayer, has_quit: Callable[[], bool]) -> None:
     if buffer < 0 or has_quit():
         return
     requests = len(peer.requests(buffer))
+
+    def goes_on() -> bool:
+        if player.withholds:  # a request for another buffer may come first
+            player.acknowledge()
+        return len(peer.requests(buffer)) > requests or has_quit()
+
     with findings.due("TIMER-07"):
         peer.until(
-            lambda: len(peer.requests(buffer)) > requests or has_quit(),
+            goes_on,
             max(peer.data_timer_max_us, player.longest_wait_us),
             f"RESEND for buffer {buffer}, the rest of which is late",
         )
