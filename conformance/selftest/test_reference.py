@@ -362,6 +362,15 @@ def test_check_explain_of_a_conforming_capture_is_0_and_of_no_capture_2(tmp_path
     assert command("check", "--explain", str(tmp_path / "no.pcapng")).status == 2
 
 
+@pytest.mark.parametrize("magic", ["a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1"])
+def test_check_explain_names_the_format_that_it_does_not_read(tmp_path: Path, command: Command, magic: str) -> None:
+    (tmp_path / "old.pcap").write_bytes(bytes.fromhex(magic) + bytes(20))
+    done = command("check", "--explain", str(tmp_path / "old.pcap"))
+    assert done.status == 2
+    assert "--explain reads pcapng only" in done.errors
+    assert "broken" not in done.errors
+
+
 def _report(folder: Path, count: int) -> list[Result]:
     """So many rows, each with a capture of its own: every third one leaves what is permitted."""
     found = []

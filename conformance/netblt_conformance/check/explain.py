@@ -17,6 +17,8 @@ from netblt_conformance.reference.beside import explain
 from netblt_conformance.reference.outcome import Followed
 
 LAYOUT_VERSION = 1
+# Of pcap files: microseconds or nanoseconds, in either order of bytes.
+PCAP_BEGINNINGS = {bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1")}
 
 
 def command(names: Sequence[str], options: argparse.Namespace) -> ExitCode:
@@ -44,6 +46,9 @@ def command(names: Sequence[str], options: argparse.Namespace) -> ExitCode:
 def _explained(name: str, position: str | None) -> list[Followed]:
     if name == "-":
         raise JudgeError("--explain reads files, not standard input")
+    with Path(name).open("rb") as file:
+        if file.read(4) in PCAP_BEGINNINGS:
+            raise JudgeError("a pcap file, and --explain reads pcapng only; editcap -F pcapng converts it")
     return explain(Path(name), position)
 
 
