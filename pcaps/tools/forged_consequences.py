@@ -285,7 +285,6 @@ def no_buffers_granted() -> Exchange:
     talk.opens()
     offence = talk.responds(max_buffers=0)
     talk.breaks("NEG-10", offence, RECEIVER)
-    talk.breaks("NEG-05", offence, RECEIVER)
     talk.says(*talk.grants(2))
     return talk.finish(0)
 

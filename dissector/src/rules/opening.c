@@ -111,8 +111,7 @@ static void judge_negotiation(const struct nb_event *event, const struct nb_term
                "burst size", proposed->burst_size, answered->burst_size);
     judge_term(event, NB_RULE_NEG_BURST_INTERVAL, answered->burst_interval < proposed->burst_interval, "burst interval",
                proposed->burst_interval, answered->burst_interval);
-    judge_term(event, NB_RULE_NEG_MAX_BUFFERS,
-               answered->max_buffers > proposed->max_buffers || answered->max_buffers == 0,
+    judge_term(event, NB_RULE_NEG_MAX_BUFFERS, answered->max_buffers > proposed->max_buffers,
                "number of outstanding buffers", proposed->max_buffers, answered->max_buffers);
     judge_flags(event, proposed, answered);
 }
