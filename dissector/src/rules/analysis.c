@@ -478,6 +478,10 @@ static struct nb_record *first_look(struct nb_packet *packet, const struct nb_ca
     if (event.stream == NULL && packet->type == NB_OPEN && verified && nb_wire_is_miscomputed(packet)) {
         event.stream = nb_stream_of(packet, carrier, pinfo, &event.end); /* it will never be answered */
     }
+    if (event.stream == NULL && verified && nb_wire_is_short_open(packet)) {
+        packet->uid = tvb_get_ntohl(packet->tvb, NB_HEADER_BYTES); /* the next OPEN may be whole */
+        event.stream = nb_stream_of(packet, carrier, pinfo, &event.end);
+    }
     if (event.stream == NULL) {
         return NULL;
     }

@@ -487,6 +487,12 @@ static bool is_intact(const struct nb_packet *packet, int length)
            nb_sum_fits(nb_sum(packet->tvb, 0, length));
 }
 
+bool nb_wire_is_short_open(const struct nb_packet *packet)
+{
+    return packet->status == NB_LENGTH_BELOW && packet->type == NB_OPEN &&
+           packet->length >= NB_HEADER_BYTES + (int)sizeof(packet->uid) && is_intact(packet, packet->length);
+}
+
 void nb_wire_broken(const struct nb_event *event, bool verified)
 {
     const struct nb_packet *packet = event->packet;

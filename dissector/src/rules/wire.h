@@ -17,6 +17,9 @@ void nb_wire_version(const struct nb_event *event);
 /* Its bad checksum is what a known mistake makes: the packet is as it was emitted. */
 bool nb_wire_is_miscomputed(const struct nb_packet *packet);
 
+/* WIRE-08: an OPEN that is too short, with a right checksum. Nothing but its unique ID is read. */
+bool nb_wire_is_short_open(const struct nb_packet *packet);
+
 /* Control messages that came with a bad checksum only (CKSUM-06). */
 struct nb_damaged {
     int64_t seq; /* the highest; 0: none */
