@@ -131,7 +131,7 @@ def numbers_that_go_on() -> Exchange:
     for number in range(4):
         kind = "LDATA" if number == 3 else "DATA"
         frame = talk.sends_piece(MIDDLE, number, number_on_wire=4 + number, type=kind)
-        talk.breaks("DATA-04" if number == 0 else "DATA-05", frame, SENDER)
+        talk.breaks("DATA-05", frame, SENDER)
     talk.wait(50)
     talk.says(talk.missing(MIDDLE, range(6)))
     return talk

@@ -99,7 +99,7 @@ def number_out_of_range() -> Exchange:
             talk.piece(MIDDLE, number, number_on_wire=2 * number, type="LDATA" if number == 3 else "DATA")
         )
         if number >= 2:
-            talk.breaks("DATA-04" if number == 2 else "DATA-05", frame, SENDER)
+            talk.breaks("DATA-05", frame, SENDER)
     return talk
 
 

@@ -178,7 +178,7 @@ def even_numbers(kind: type[DialectTalk]) -> Exchange:
         kind_of_packet = "LDATA" if number == 3 else "DATA"
         frame = talk.sends_piece(MIDDLE, number, number_on_wire=2 * number, type=kind_of_packet)
         if number >= 2:
-            talk.breaks("DATA-04" if number == 2 else "DATA-05", frame, SENDER)
+            talk.breaks("DATA-05", frame, SENDER)
     return talk
 
 

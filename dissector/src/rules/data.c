@@ -117,10 +117,12 @@ static bool ended_early(const struct view *view)
            (uint32_t)view->event->packet->packet <= view->full;
 }
 
-/* AMB-42: an LDATA without data after a full buffer whose packets count from 1. */
-static bool may_end_empty(const struct view *view)
+/* In a full buffer. AMB-10: the base may be 1. AMB-42: an LDATA without data may follow. */
+static uint32_t highest_number(const struct view *view)
 {
-    return view->ldata && view->length == 0 && !view->event->stream->buffers.from_zero;
+    const bool empty = view->ldata && view->length == 0;
+
+    return view->full + empty - view->event->stream->buffers.from_zero;
 }
 
 /* DATA-04: DATA where a full buffer ends. Before the OK only an LDATA without data can follow. */
@@ -162,7 +164,7 @@ static void judge_type(const struct view *view)
         charge.request_frame = nb_frame_of(nb_first_sent(buffer->life, (uint32_t)buffer->life->highest));
         nb_blame(event, &charge, "LDATA of buffer %u is packet %d, below packet %d", buffer->life->number, number,
                  buffer->life->highest);
-    } else if (view->full > 0 && (uint32_t)number > view->full + may_end_empty(view)) { /* AMB-10: the base may be 1 */
+    } else if (view->full > 0 && (uint32_t)number > highest_number(view)) {
         charge.rule = NB_RULE_DATA_NUMBERS;
         nb_blame(event, &charge, "packet %d of buffer %u, a full buffer has %u packets", number, buffer->life->number,
                  view->full);
