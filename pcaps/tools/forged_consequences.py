@@ -64,7 +64,6 @@ def ldata_too_early() -> Exchange:
     talk.sends_piece(MIDDLE, 0)
     offence = talk.sends_piece(MIDDLE, 1, type="LDATA")
     talk.breaks("DATA-04", offence, SENDER)
-    talk.breaks("DATA-02", offence, SENDER)
     talk.sends_buffer(MIDDLE, skip=[0, 1])
     talk.accepts(MIDDLE)
     return talk.finish(MIDDLE + 1)

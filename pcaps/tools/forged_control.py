@@ -208,8 +208,8 @@ def beside_an_ok_of_a_part() -> Exchange:
     talk.says(*queue)
     for number in (0, 1):
         talk.sends_piece(MIDDLE + 1, number, high_seq=told)
-    talk.breaks("DATA-02", talk.sends_piece(MIDDLE + 1, 2, type="LDATA", high_seq=told), SENDER)
-    talk.breaks("DATA-04", talk.sends_piece(MIDDLE + 1, 3), SENDER)
+    talk.breaks("DATA-04", talk.sends_piece(MIDDLE + 1, 2, type="LDATA", high_seq=told), SENDER)
+    talk.sends_piece(MIDDLE + 1, 3)
     talk.says(*queue, talk.accept(MIDDLE + 1), *talk.grants(1))
     return talk.finish(MIDDLE + 2)
 

@@ -424,6 +424,7 @@ static void begin_buffer(const struct view *view)
     judge_gap(view);
     if (buffer->lower != NULL) {
         nb_buffer_judge_end(event, buffer->lower);
+        nb_buffer_judge_size(event, buffer->lower, false, true);
     }
     buffer->last_flagged = view->last;
     nb_outstanding_begin(event, buffer);
@@ -627,7 +628,7 @@ void nb_data_packet(const struct nb_event *event)
     if ((view.part->flags & NB_PART_DOUBLED) == 0) {
         view.part->record = event->moment;
     }
-    nb_buffer_judge_size(event, view.buffer, false);
+    nb_buffer_judge_size(event, view.buffer, false, false);
     if (!stream->highest_data_known || nb_buffer_is_after(&stream->buffers, packet->buffer, stream->highest_data)) {
         stream->highest_data_known = true;
         stream->highest_data = packet->buffer;

@@ -50,20 +50,23 @@ void nb_buffer_goes_on(const struct nb_event *event, int64_t ack)
     }
 }
 
-void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer, bool from_one)
+void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer, bool from_one, bool ended)
 {
     const struct nb_stream *stream = event->stream;
     const struct nb_terms *terms = nb_terms_of(stream);
     const struct nb_charge charge = {
-        .rule = NB_RULE_DATA_BUFFER_SIZE, .offender = event->end, .offending_frame = from_one ? buffer->last_frame : 0};
+        .rule = NB_RULE_DATA_BUFFER_SIZE, .offender = event->end, .offending_frame = ended ? buffer->last_frame : 0};
 
     if (terms == NULL || nb_sizes_vary(stream) || buffer->sized || buffer->life->highest != buffer->last ||
         !nb_buffer_is_whole(&stream->buffers, buffer, from_one)) {
         return;
     }
-    buffer->sized = true;
     const uint64_t size = terms->buffer_size;
     const bool last = buffer->last_flagged || (stream->last.known && stream->last.buffer == buffer->life->number);
+    if (!last && !ended && buffer->bytes < size) {
+        return;
+    }
+    buffer->sized = true;
     if (last ? buffer->bytes <= size + 3 : buffer->bytes >= size && buffer->bytes <= size + 3) {
         nb_keep(event, NB_RULE_DATA_BUFFER_SIZE);
         nb_keep(event, NB_RULE_NEG_ANY_SIZE);

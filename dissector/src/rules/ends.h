@@ -13,7 +13,9 @@ void nb_buffer_judge_end(const struct nb_event *event, struct nb_buffer *buffer)
 /* DATA-13: a packet of a buffer that is complete. */
 void nb_buffer_goes_on(const struct nb_event *event, int64_t ack);
 
-/* DATA-02: once every packet is there. Where numbers count from 1 (AMB-10) that is not known before the OK. */
-void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer, bool from_one);
+/* DATA-02: once every packet is there. Where numbers count from 1 (AMB-10) that is not known before the OK. A buffer
+ * that is too small may go on above an LDATA in its middle (DATA-04) until it has `ended`: the next one begins, or its
+ * OK is acknowledged. */
+void nb_buffer_judge_size(const struct nb_event *event, struct nb_buffer *buffer, bool from_one, bool ended);
 
 #endif

@@ -268,7 +268,7 @@ static void judge_numbers(const struct nb_event *event, struct nb_buffer *buffer
     }
     if (nb_buffer_is_whole(&stream->buffers, buffer, stream->end[event->end].flow.unbroken)) {
         nb_keep(event, NB_RULE_DATA_NUMBERS);
-        nb_buffer_judge_size(event, buffer, nb_is_unbroken(stream, event->end));
+        nb_buffer_judge_size(event, buffer, nb_is_unbroken(stream, event->end), true);
     } else if (nb_is_unbroken(stream, event->end) && buffer->last >= 0 && stream->active >= 0 &&
                !buffer->last_flagged && buffer->bytes == terms->buffer_size && !nb_sizes_vary(stream)) {
         charge = (struct nb_charge){.rule = NB_RULE_DATA_NUMBERS,
