@@ -215,6 +215,12 @@ static inline bool nb_buffer_counts_requests(const struct nb_buffer *buffer, uin
  * which does not exist, with the LDATA: it shows the receiver where the buffer ends (AMB-32). */
 uint32_t nb_buffer_requests(const struct nb_buffer *buffer, uint32_t packet);
 
+/* A GO for it was captured, be it as message 0. */
+static inline bool nb_buffer_has_go(const struct nb_buffer *buffer)
+{
+    return buffer->go_seq != 0 || buffer->life->go != 0;
+}
+
 /* The packet's slot, made when needed; NULL when there is no memory for it. */
 struct nb_part *nb_buffer_part(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet);
 

@@ -276,7 +276,7 @@ static void judge_go(const struct view *view)
                                      .unseen = true,
                                      .excuse = "its GO may have escaped the capture"};
 
-    if (buffer->go_seq != 0) {
+    if (nb_buffer_has_go(buffer)) {
         nb_keep(event, NB_RULE_DATA_BEFORE_GO);
         return;
     }
