@@ -234,10 +234,10 @@ def asked_after_its_ok() -> Exchange:
 
 
 def far_buffer() -> Exchange:
-    talk = half_way("One packet has the number of a buffer far beyond the last.", buffers=MIDDLE + 2)
-    offence = talk.sends_piece(MIDDLE + 30, 0, last_buffer=False)
-    talk.may_look_like("DATA-01", offence, SENDER)
-    talk.may_look_like("ORDER-01", offence, SENDER)
+    talk = half_way("A buffer far beyond the last has a GO, and one packet of it is sent first.", buffers=MIDDLE + 2)
+    talk.answers()
+    talk.may_look_like("DATA-12", talk.says(go(talk.number(), MIDDLE + 30)), RECEIVER)
+    talk.sends_piece(MIDDLE + 30, 0, last_buffer=False)
     talk.breaks("ORDER-01", talk.sends_buffer(MIDDLE)[0], SENDER)
     talk.accepts(MIDDLE)
     frames = talk.sends_buffer(MIDDLE + 1)

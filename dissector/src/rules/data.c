@@ -432,8 +432,6 @@ static void begin_buffer(const struct view *view)
     if (buffer->lower != NULL && buffer->lower->ok_seq == 0 && buffer->lower->last >= 0) {
         nb_keep(event, NB_RULE_DATA_MULTIPLE);
     }
-    view->event->stream->unaccepted += buffer->ok_seq == 0;
-    buffer->counted = buffer->ok_seq == 0;
 }
 
 /* Without what AMB-02 (c) rounds up. */
@@ -571,6 +569,33 @@ static void judge_fragments(const struct nb_event *event)
     }
 }
 
+/* Data without a GO (DATA-01) show nothing of where the sender is. */
+static bool is_expected(const struct nb_buffer *buffer)
+{
+    return nb_buffer_has_go(buffer) || !buffer->go_missing_told;
+}
+
+/* DATA-12: one more buffer is in transfer. */
+static void count_buffer(const struct view *view)
+{
+    if (!view->buffer->counted && view->buffer->ok_seq == 0) {
+        view->buffer->counted = true;
+        view->event->stream->unaccepted++;
+    }
+}
+
+static void note_highest(const struct nb_event *event)
+{
+    struct nb_stream *stream = event->stream;
+    const uint32_t number = event->packet->buffer;
+
+    if (!stream->highest_data_known || nb_buffer_is_after(&stream->buffers, number, stream->highest_data)) {
+        stream->highest_data_known = true;
+        stream->highest_data = number;
+        stream->highest_data_when = event->now;
+    }
+}
+
 /* Nothing is remembered of its buffer, or of what comes after so many packets. */
 static void pass_over(const struct nb_event *event, int64_t ack)
 {
@@ -629,12 +654,11 @@ void nb_data_packet(const struct nb_event *event)
         view.part->record = event->moment;
     }
     nb_buffer_judge_size(event, view.buffer, false, false);
-    if (!stream->highest_data_known || nb_buffer_is_after(&stream->buffers, packet->buffer, stream->highest_data)) {
-        stream->highest_data_known = true;
-        stream->highest_data = packet->buffer;
-        stream->highest_data_when = event->now;
+    if (is_expected(view.buffer)) {
+        count_buffer(&view);
+        note_highest(event);
+        pass_lower(&view);
     }
-    pass_lower(&view);
     nb_order_data(event, event->ack.now);
     nb_rate_packet(event, view.buffer, again);
 }
