@@ -366,5 +366,5 @@ bool nb_buffer_is_whole(const struct nb_buffers *buffers, const struct nb_buffer
     }
     const uint32_t packets = buffer->distinct - beyond_last(buffer);
     return packets == (uint32_t)buffer->last + 1 ||
-           (packets == (uint32_t)buffer->last && !buffers->from_zero && unbroken);
+           (packets == (uint32_t)buffer->last && !buffers->from_zero && (unbroken || buffers->from_one));
 }

@@ -165,7 +165,8 @@ struct nb_buffers {
     struct nb_spare_parts *spare_parts; /* as much of their parts; buffers.c */
     uint32_t usual_room;                /* parts of the largest buffer so far, within reason */
     uint32_t started;                   /* buffers in transfer of which data were captured */
-    bool from_zero;                     /* some buffer had a packet 0 */
+    bool from_zero;                     /* some buffer had a packet 0, */
+    bool from_one;                      /* and some had all its bytes without one (AMB-10) */
     struct nb_gone {
         uint32_t number;
         int last;       /* number of the LDATA */

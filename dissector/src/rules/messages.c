@@ -226,7 +226,22 @@ static bool has_all_bytes(const struct nb_stream *stream, const struct nb_buffer
 {
     const struct nb_terms *terms = nb_terms_of(stream);
 
-    return terms != NULL && buffer != NULL && buffer->last < 0 && buffer->bytes >= terms->buffer_size;
+    return terms != NULL && buffer != NULL && buffer->bytes >= terms->buffer_size &&
+           buffer->life->highest <= (buffer->last < 0 ? buffer->life->highest : buffer->last);
+}
+
+/* File scope. What the capture lacks of the buffer, or the sender never emitted. */
+static const char *what_is_missing(const struct nb_buffer *buffer)
+{
+    uint32_t missing = 0;
+
+    if (buffer == NULL || buffer->last < 0) {
+        return " and no LDATA";
+    }
+    while (missing < buffer->room && (buffer->parts[missing].flags & NB_PART_SEEN) != 0) {
+        missing++;
+    }
+    return nb_file_printf(", not packet %u", missing);
 }
 
 /* CTRL-14, CKSUM-07: the buffer must have arrived. Only a sender's flow without a gap shows what was never emitted. */
@@ -248,6 +263,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
                                .evidence_frame = buffer == NULL ? 0 : buffer->last_frame};
 
     if (!whole && has_all_bytes(stream, buffer)) {
+        stream->buffers.from_one |= buffer->last == (int)buffer->distinct && !stream->buffers.from_zero;
         return;
     }
     if (!whole) {
@@ -260,8 +276,7 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     if (!whole) {
         nb_robust_odd(event, NB_ODD_CONTROL);
         nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE, "OK for buffer %u, of which %u packets were emitted%s",
-                 number, buffer == NULL ? 0 : buffer->distinct,
-                 buffer == NULL || buffer->last < 0 ? " and no LDATA" : "");
+                 number, buffer == NULL ? 0 : buffer->distinct, what_is_missing(buffer));
     } else if (stream->data_checksummed && spoilt > 0) {
         charge.rule = NB_RULE_CKSUM_BAD_DATA;
         nb_await(event, &charge, sender, NB_PACKETS_TO_PROVE,
