@@ -122,6 +122,7 @@ struct nb_buffer {
     int64_t pace_seq;   /* RATE-05: newest OK that was acknowledged when its GO came; 0 none */
     int64_t ask_seq;    /* newest RESEND */
     int64_t told_ack;   /* the highest high-seq in packets that were captured for the first time, */
+    int64_t next_ack;   /* the highest in all of these but one, */
     int64_t low_ack;    /* and the lowest */
     uint32_t ask_frame;
     uint32_t last_frame;      /* of the LDATA */

@@ -476,6 +476,7 @@ static void take_first(const struct view *view)
     buffer->distinct++;
     buffer->bytes += (unsigned)clipped_length(view);
     buffer->low_ack = buffer->distinct == 1 ? view->ack : MIN(buffer->low_ack, view->ack);
+    buffer->next_ack = buffer->distinct == 1 ? 0 : MAX(buffer->next_ack, MIN(buffer->told_ack, view->ack));
     buffer->told_ack = MAX(buffer->told_ack, view->ack);
     judge_own_go(view);
     buffer->newest_first = MAX(buffer->newest_first, event->emitted.number);

@@ -221,7 +221,7 @@ static void take_go(const struct nb_event *event, const struct nb_message *messa
     }
 }
 
-/* DATA-04, AMB-42: all that a full buffer can hold, though no LDATA shows it. */
+/* All that a full buffer can hold, though no LDATA shows it (DATA-04, AMB-42), or no packet 0 (AMB-10). */
 static bool has_all_bytes(const struct nb_stream *stream, const struct nb_buffer *buffer)
 {
     const struct nb_terms *terms = nb_terms_of(stream);
@@ -291,7 +291,8 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
     }
 }
 
-/* CTRL-05: a receiver that gives OK has got every packet of the buffer, and with it what it acknowledges. Of each
+/* CTRL-05: a receiver that gives OK has got every packet of the buffer, and with all but the one that came last what
+ * they acknowledge: RFC 998 does not state whether it takes the data of a packet or its acknowledgement first. Of each
  * packet the first copy acknowledges least, and in a flow without a gap it was captured. Of packets above an LDATA it
  * may have got none. */
 static void note_knowledge(const struct nb_event *event, const struct nb_buffer *buffer, int64_t seq)
@@ -301,8 +302,8 @@ static void note_knowledge(const struct nb_event *event, const struct nb_buffer 
 
     if (buffer != NULL && !buffer->ended_twice && stream->sender >= 0 && nb_is_unbroken(stream, stream->sender) &&
         nb_buffer_is_whole(&stream->buffers, buffer, true) && buffer->life->highest == buffer->last &&
-        buffer->told_ack > known->ack) {
-        known->ack = buffer->told_ack;
+        buffer->next_ack > known->ack) {
+        known->ack = buffer->next_ack;
         known->low = buffer->low_ack;
         known->from = seq;
         known->frame = buffer->last_frame;
