@@ -5,6 +5,7 @@
  * been lost before the capture, or what would excuse it. */
 #include "rules/absence.h"
 
+#include "rules/close.h"
 #include "rules/duty.h"
 #include "rules/judge.h"
 
@@ -45,7 +46,8 @@ static struct waiter *waiter_of(const struct nb_event *event, int end)
 bool nb_goes_on(const struct nb_stream *stream)
 {
     return stream->response_seen && !stream->closed && stream->end[0].quits == 0 && stream->end[1].quits == 0 &&
-           !(stream->last.known && stream->last.ok_seq != 0 && stream->final_ok.acked);
+           !(stream->last.known && stream->last.ok_seq != 0 && stream->final_ok.acked &&
+             nb_close_open_buffer(stream) == NULL);
 }
 
 /* TIMER-01: while a message is not acknowledged its CONTROL is repeated. */

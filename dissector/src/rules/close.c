@@ -41,7 +41,7 @@ static struct closer *closer_of(const struct nb_event *event, int end)
 }
 
 /* CLOSE-01: every buffer with a GO, up to the last, got its OK. The receiver's own packets show it. */
-static const struct nb_buffer *find_open_buffer(const struct nb_stream *stream)
+const struct nb_buffer *nb_close_open_buffer(const struct nb_stream *stream)
 {
     enum { BUFFERS_AT_MOST = 256 };
     const struct nb_buffer *buffer = stream->buffers.lowest;
@@ -61,7 +61,7 @@ static void judge_done(const struct nb_event *event)
 {
     struct nb_stream *stream = event->stream;
     const int sender = 1 - event->end;
-    const struct nb_buffer *open = find_open_buffer(stream);
+    const struct nb_buffer *open = nb_close_open_buffer(stream);
     struct nb_charge charge = {.rule = NB_RULE_CLOSE_RECEIVER,
                                .offender = event->end,
                                .forgiven = NB_DOUBTS_OF_LOSS,
