@@ -81,6 +81,7 @@ struct nb_queue {
     uint16_t published;  /* control timer in the newest OK, ms */
     bool answered;       /* a sender's packet was captured since the newest CONTROL */
     struct nb_mark done; /* DONE */
+    bool done_in_time;   /* all that it requires had been captured (CLOSE-01), and nothing new came after it */
 };
 
 /* The last buffer of the transfer: the one with L. */

@@ -19,7 +19,9 @@ struct closer {
 struct closing {
     struct closer closer[2];
     uint32_t done_packets; /* sound packets of the sender up to the newest DONE */
-    double done_when;      /* the first DONE, s */
+    nb_moment done;        /* the first DONE, */
+    double done_when;      /* in s */
+    bool refuted;          /* reported that something new came after it */
     unsigned after_done;   /* KEEPALIVEs of the sender long after that */
 };
 
@@ -94,7 +96,40 @@ static void judge_done(const struct nb_event *event)
         nb_blame(event, &charge, "DONE, though buffer %u has no OK", open->life->number);
         return;
     }
+    stream->queue.done_in_time = true;
     nb_keep(event, NB_RULE_CLOSE_RECEIVER);
+}
+
+/* It was reported as a violation, or a suspicion of it was proven. */
+static bool is_proven(const struct nb_record *record, enum nb_rule rule)
+{
+    const struct nb_finding *known = nb_finding_in(record->notes);
+
+    while (known != NULL && (known->rule != (uint16_t)rule || known->verdict == NB_EVENT ||
+                             (known->verdict == NB_SUSPECTED && known->proof_frame == 0))) {
+        known = nb_next_finding(known);
+    }
+    return known != NULL;
+}
+
+void nb_close_goes_on(const struct nb_event *event)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_mark *done = &stream->queue.done;
+    struct closing *closing = closing_of(event);
+    const struct nb_charge charge = {.rule = NB_RULE_CLOSE_RECEIVER,
+                                     .offender = event->end,
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .offending_frame = done->frame,
+                                     .suspected_key = closing->done};
+
+    if (closing->refuted || !nb_proven_after(event, done) ||
+        !(nb_is_unbroken(stream, event->end) || nb_sees_all_of(stream, event->end)) ||
+        is_proven(nb_record_at(closing->done - 1), NB_RULE_CLOSE_RECEIVER)) {
+        return;
+    }
+    closing->refuted = true;
+    nb_blame(event, &charge, "DONE, though message %u is new after it", (uint16_t)stream->newest);
 }
 
 /* CLOSE-06: "not reliably transmitted" (5.3.1), so that nothing but a packet of the sender asks for another. */
@@ -132,6 +167,7 @@ static void take_done(const struct nb_event *event)
         return;
     }
     judge_done(event);
+    closing_of(event)->done = event->moment;
     closing_of(event)->done_when = event->now;
     closing_of(event)->done_packets = stream->end[1 - event->end].packets;
     queue->done = nb_mark_of(event);

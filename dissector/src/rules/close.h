@@ -14,4 +14,7 @@ const struct nb_buffer *nb_close_open_buffer(const struct nb_stream *stream);
 void nb_close_packet(const struct nb_event *event);
 void nb_close_repeated(const struct nb_event *event); /* a CONTROL without anything new */
 
+/* CLOSE-01: a CONTROL with new messages. After a DONE they show that it came too early. */
+void nb_close_goes_on(const struct nb_event *event);
+
 #endif

@@ -51,6 +51,18 @@ static void judge_sequence(const struct nb_event *event, int64_t previous, int64
     nb_blame(event, &charge, "message %u follows message %u", (uint16_t)seq, (uint16_t)previous);
 }
 
+/* A DONE shows that its receiver knew all acknowledgements, unless it came too early (CLOSE-01): what is new after it
+ * shows that. */
+static bool is_after_done(const struct nb_event *event, const struct nb_control *control)
+{
+    struct nb_queue *queue = &event->stream->queue;
+
+    if (control->fresh > 0) {
+        queue->done_in_time = false;
+    }
+    return queue->done_in_time && nb_proven_after(event, &queue->done);
+}
+
 /* CTRL-05, TIMER-02: of two CONTROLs the later emitted one begins lower, though the acknowledgement was known. */
 static void judge_head(const struct nb_event *event, const struct nb_control *control)
 {
@@ -58,7 +70,7 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
     struct nb_queue *queue = &stream->queue;
     struct controls *controls = controls_of(event);
     const struct nb_knowledge *known = nb_messages_knowledge(stream);
-    const bool after_done = nb_proven_after(event, &queue->done);
+    const bool after_done = is_after_done(event, control);
     struct nb_charge charge = {.rule = NB_RULE_CTRL_ACKED,
                                .offender = event->end,
                                .request_frame = after_done ? queue->done.frame : controls->head_mark.frame};
@@ -381,6 +393,9 @@ void nb_control_packet(const struct nb_event *event)
     }
     judge_head(event, &control);
     judge_numbers(event, &control);
+    if (control.fresh > 0) {
+        nb_close_goes_on(event);
+    }
     nb_outstanding_control(event, &control);
     judge_packing(event, &control);
     judge_repetition(event, &control);
