@@ -16,6 +16,7 @@
 struct controls {
     int64_t head;             /* first message of a CONTROL that was right to begin there */
     struct nb_mark head_mark; /* that CONTROL */
+    bool head_known;          /* what it begins above had been acknowledged to this end */
     int64_t repeated_up_to;   /* highest message of the newest CONTROL */
     unsigned repeats;         /* of this CONTROL since */
     uint32_t lone_ok_frame;   /* the newest CONTROL with something new has OKs and no GO */
@@ -63,6 +64,18 @@ static bool is_after_done(const struct nb_event *event, const struct nb_control 
     return queue->done_in_time && nb_proven_after(event, &queue->done);
 }
 
+/* It begins above a message whose acknowledgement had reached this end, by its shortest reaction. Else it may have left
+ * out that message, which is no acknowledgement (CTRL-04). */
+static bool knew_acknowledgement(const struct nb_event *event, int64_t first)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_message_life *below = nb_message_find_any(&stream->messages, first - 1);
+    const double shortest_s = stream->reaction.shortest[event->end];
+
+    return first == 1 || (below != NULL && below->acked != 0 && shortest_s >= 0 &&
+                          event->now - nb_seconds(nb_time_of(below->acked)) >= shortest_s);
+}
+
 /* CTRL-05, TIMER-02: of two CONTROLs the later emitted one begins lower, though the acknowledgement was known. */
 static void judge_head(const struct nb_event *event, const struct nb_control *control)
 {
@@ -83,6 +96,8 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
         return;
     }
     if (after_done || (control->first < controls->head && nb_proven_after(event, &controls->head_mark))) {
+        charge.excuse =
+            after_done || controls->head_known ? NULL : "what it left out may not have been acknowledged (CTRL-04)";
         nb_blame(event, &charge,
                  "CONTROL holds message %u again, which frame %u shows to be "
                  "acknowledged",
@@ -112,6 +127,7 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
         !nb_redundancy_continues(event, control)) {
         controls->head = control->first;
         controls->head_mark = nb_mark_of(event);
+        controls->head_known = knew_acknowledgement(event, control->first);
     }
 }
 
