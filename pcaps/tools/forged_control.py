@@ -14,11 +14,15 @@ def number_left_out() -> Exchange:
     talk.sends_buffer(MIDDLE)
     first = talk.accept(MIDDLE)
     talk.seq += 1
-    offence = talk.says(first, *talk.grants(1))
-    talk.breaks("CTRL-01", offence, RECEIVER)
+    messages = [first, *talk.grants(1)]
+    offence = talk.says(*messages)
+    talk.breaks("CTRL-01", offence, RECEIVER, proof=RECEIVER)
     talk.looks_like("CTRL-03", offence, RECEIVER)
     talk.may_look_like("CTRL-04", offence, RECEIVER)
     talk.sends_buffer(MIDDLE + 1, high_seq=talk.seq - 2)
+    for _ in range(5):
+        talk.wait(300)
+        talk.may_look_like("CTRL-03", talk.says(*messages), RECEIVER)
     return talk
 
 
@@ -257,10 +261,8 @@ def hole_acknowledged() -> Exchange:
     talk.may_look_like("CTRL-04", broken, RECEIVER)
     offence = talk.sends_buffer(MIDDLE + 1)[0]
     talk.breaks("CTRL-07", offence, SENDER, proof=RECEIVER)
-    for _ in range(6):
-        talk.wait(300)
-        talk.puts(RECEIVER, "KEEPALIVE")
-    return talk
+    talk.accepts(MIDDLE + 1)
+    return talk.finish(MIDDLE + 2)
 
 
 def not_captured() -> Exchange:

@@ -13,7 +13,18 @@
 #include "rules/redundancy.h"
 #include "wireshark/memory.h"
 
+/* A message number that was not captured, below others that were (CTRL-01). */
+struct hole {
+    uint32_t frame; /* the CONTROL that shows it; 0: none */
+    int64_t seq;
+    int64_t highest;   /* message of this CONTROL */
+    unsigned controls; /* to be captured before it is judged */
+    const char *text;  /* file scope */
+    struct nb_finding *suspicion;
+};
+
 struct controls {
+    struct hole hole;
     int64_t head;             /* first message of a CONTROL that was right to begin there */
     struct nb_mark head_mark; /* that CONTROL */
     bool head_known;          /* what it begins above had been acknowledged to this end */
@@ -131,34 +142,68 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
     }
 }
 
-/* Right after the opening too few IP IDs are known to decide whether the flow has gaps. */
-static void report_number(const struct nb_event *event, const struct nb_control *control,
-                          const struct nb_charge *charge, int64_t seq)
+/* A CONTROL of this end is missing neither in the capture nor before it. */
+static bool shows_every_control(const struct nb_event *event)
 {
-    enum { PACKETS_TO_JUDGE_A_FLOW = 10 };
+    return nb_is_unbroken(event->stream, event->end) || nb_sees_all_of(event->stream, event->end);
+}
 
-    if (charge->excuse == NULL) {
-        nb_blame(event, charge, "message %u is left out between %u and %u", (uint16_t)seq,
-                 (uint16_t)control->newest_before, (uint16_t)control->highest);
-    } else if (control->newest_before == 0) {
-        nb_await(event, charge, event->end, PACKETS_TO_JUDGE_A_FLOW, "the first CONTROL leaves out message %u",
-                 (uint16_t)seq);
+/* CTRL-01: the number turns up if it is in another CONTROL of the same queue (AMB-33), or was left out of this one only
+ * (CTRL-04). Each CONTROL of a queue holds other messages, so one that reaches as high again is of a later queue. */
+static void judge_hole(const struct nb_event *event, const struct nb_control *control)
+{
+    struct hole *hole = &controls_of(event)->hole;
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_NUMBERS,
+                                     .offender = event->end,
+                                     .forgiven = NB_DOUBTS_OF_LOSS,
+                                     .offending_frame = hole->frame,
+                                     .suspicion = hole->suspicion};
+
+    if (hole->frame == 0) {
+        return;
     }
+    if (nb_message_find_any(&event->stream->messages, hole->seq) != NULL || event->emitted.arrival == NB_LATE) {
+        hole->frame = 0;
+        return;
+    }
+    hole->controls -= hole->controls > 0;
+    if (hole->controls == 0 && control->highest >= hole->highest && shows_every_control(event)) {
+        nb_blame(event, &charge, "%s", hole->text);
+        hole->frame = 0;
+    }
+}
+
+/* Right after the opening too few IP IDs are known to decide whether the flow has gaps. */
+static void suspect_hole(const struct nb_event *event, const struct nb_control *control, int64_t seq)
+{
+    enum { CONTROLS_TO_JUDGE_A_FLOW = 10 };
+    struct hole *hole = &controls_of(event)->hole;
+    const bool first = control->newest_before == 0;
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_NUMBERS,
+                                     .offender = event->end,
+                                     .excuse = shows_every_control(event) ? "it may be in a CONTROL to come"
+                                                                          : "a CONTROL may have escaped the capture"};
+
+    if (hole->frame != 0 || (!first && !shows_every_control(event))) {
+        return;
+    }
+    const char *text = first ? nb_file_printf("the first CONTROL leaves out message %u", (uint16_t)seq)
+                             : nb_file_printf("message %u is left out between %u and %u", (uint16_t)seq,
+                                              (uint16_t)control->newest_before, (uint16_t)control->highest);
+    *hole = (struct hole){.frame = event->frame,
+                          .seq = seq,
+                          .highest = control->highest,
+                          .controls = first ? CONTROLS_TO_JUDGE_A_FLOW : NB_PACKETS_TO_PROVE,
+                          .suspicion = nb_blame(event, &charge, "%s", text),
+                          .text = text};
 }
 
 /* CTRL-01. Only a flow without a gap shows that a number was never used. */
 static void judge_numbers(const struct nb_event *event, const struct nb_control *control)
 {
     const struct nb_stream *stream = event->stream;
-    const struct nb_charge charge = {
-        .rule = NB_RULE_CTRL_NUMBERS,
-        .offender = event->end,
-        .forgiven = NB_DOUBTS_OF_LOSS,
-        .unseen = true,
-        .excuse = nb_is_unbroken(stream, event->end) ? NULL : "a CONTROL may have escaped the capture",
-        .absent = NB_ABSENT_MESSAGE,
-        .absent_number = 1};
 
+    judge_hole(event, control);
     if (!stream->open_seen || !stream->response_seen || control->highest - control->newest_before > NB_MESSAGE_WINDOW) {
         return;
     }
@@ -171,7 +216,7 @@ static void judge_numbers(const struct nb_event *event, const struct nb_control 
     const int64_t end = MIN(control->highest, stream->acked + NB_MESSAGE_WINDOW + 1);
     for (int64_t seq = MAX(control->newest_before, stream->acked) + 1; seq < end; seq++) {
         if (nb_message_find(&stream->messages, seq) == NULL && (uint16_t)seq != 0) {
-            report_number(event, control, &charge, seq);
+            suspect_hole(event, control, seq);
             return;
         }
     }
