@@ -126,6 +126,7 @@ def small_packets_with_room_for_the_queue(trace: Trace) -> tuple[int, int]:
     trace.control(go(1, 0))
     trace.time_ns += 100_000_000  # too late for the next part of a queue
     wrong = trace.control(go(2, 1))
+    trace.time_ns += 100_000_000  # too late for a part that is sent after this one
     trace.null_ack(0)
     return wrong, trace.null_ack(2)
 
@@ -155,6 +156,7 @@ def first_messages_acknowledged_at_once(trace: Trace) -> tuple[int, int]:
     trace.control(go(1, 0))
     trace.time_ns += 100_000_000  # too late for the next part of a queue
     wrong = trace.control(go(2, 1))
+    trace.time_ns += 100_000_000  # too late for a part that is sent after this one
     trace.data(0, 0, 2)
     return wrong, trace.data(0, 1, 2)
 

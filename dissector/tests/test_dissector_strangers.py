@@ -54,6 +54,7 @@ def test_messages_of_a_control_may_be_counted(reader: Reader, capture: Path, gap
     trace.control(ok(5, 0), ok(6, 1))
     trace.time_ns += gap_ns - trace.gap_ns
     trace.control(go(7, 2), go(8, 3))
+    trace.time_ns += LATER_NS  # too late for another part
     for _ in range(12):
         trace.null_ack(4)
     found = [f for f in reader.findings(trace.save(capture)) if f.requirement == "CTRL-04"]
@@ -93,6 +94,7 @@ def test_a_part_may_be_lost_before_the_capture(reader: Reader, capture: Path, lo
     if lost:
         trace.receiver.next_id()
     trace.control(ok(7, 1), go(8, 5))
+    trace.time_ns += LATER_NS  # too late for another part
     for _ in range(12):
         trace.null_ack(4)
     assert verdicts(reader, trace.save(capture), "CTRL-04") == verdict

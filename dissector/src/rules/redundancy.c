@@ -52,6 +52,12 @@ struct pending {
     bool repeated;  /* a CONTROL emitted after this one has the missing message
                        again */
     uint64_t number;
+    bool unheard;    /* the missing message was not captured yet */
+    int64_t lowest;  /* message that was not acknowledged */
+    int64_t highest; /* message in it */
+    double when;
+    bool before_part;    /* another part of its queue may follow it at once, with lower messages */
+    bool here;           /* captured at its end: no acknowledgement can have been missed */
     unsigned part_bytes; /* it may be the next part of a queue in parts, unless a CONTROL of this end is that large */
     unsigned part_messages; /* and holds so many messages; 0: it is no part */
     struct nb_ack_trail trail;
@@ -88,7 +94,8 @@ struct redundancy {
 enum part {
     NO_PART,
     NEXT_PART,
-    LONE_PART, /* the part before may have escaped the capture */
+    LONE_PART,   /* the part before may have escaped the capture */
+    SPREAD_PART, /* what it leaves out was sent right before it */
 };
 
 struct gap {
@@ -158,23 +165,28 @@ static bool of_this_connection(const struct nb_event *event)
             nb_emission_counts(&stream->end[event->end].flow, NB_EVIDENCE_BITS));
 }
 
+/* Of a packet with these messages; UINT_MAX: one was not captured yet, of any size. */
+static unsigned queue_bytes(const struct nb_stream *stream, int64_t first, int64_t highest)
+{
+    unsigned bytes = NB_HEADER_BYTES;
+
+    for (int64_t seq = first; seq <= highest; seq++) {
+        const struct nb_message_life *body = nb_message_find(&stream->messages, seq);
+        if (body == NULL && (uint16_t)seq != 0) {
+            return UINT_MAX;
+        }
+        bytes += body == NULL ? 0 : body->bytes;
+    }
+    return bytes;
+}
+
 /* All messages from `first` on may be more than this end has ever put into one packet together. */
 static bool is_beyond_one_packet(const struct nb_stream *stream, int64_t first, int64_t highest)
 {
     const struct redundancy *state = state_of(stream);
-    unsigned bytes = NB_HEADER_BYTES;
 
-    if (highest - first >= (int64_t)state->most_messages) {
-        return true;
-    }
-    for (int64_t seq = first; seq <= highest; seq++) {
-        const struct nb_message_life *body = nb_message_find(&stream->messages, seq);
-        if (body == NULL && (uint16_t)seq != 0) {
-            return true; /* not captured yet, of any size */
-        }
-        bytes += body == NULL ? 0 : body->bytes;
-    }
-    return bytes > state->largest_shared;
+    return highest - first >= (int64_t)state->most_messages ||
+           queue_bytes(stream, first, highest) > state->largest_shared;
 }
 
 /* By the IP IDs nothing was emitted between this and the CONTROL before. */
@@ -207,9 +219,6 @@ static const char *excuse(const struct nb_event *event, const struct gap *gap, e
     if (!nb_whole_story(stream)) {
         return nb_what_is_missing(stream);
     }
-    if (gap->unknown != 0) {
-        return nb_file_printf("message %u itself was not captured", (uint16_t)gap->unknown);
-    }
     if (gap->bytes > nb_redundancy_capacity(stream)) {
         return nb_file_printf("the queue of %u bytes may be split (a packet here holds %u)", gap->bytes,
                               nb_redundancy_capacity(stream));
@@ -217,10 +226,26 @@ static const char *excuse(const struct nb_event *event, const struct gap *gap, e
     if (part == LONE_PART) {
         return "a part of the queue, sent right before it, may have escaped the capture";
     }
+    if (part == SPREAD_PART) {
+        return "the rest of the queue was sent right before it";
+    }
     if (!of_this_connection(event)) {
         return "it may belong to an earlier connection on the same ports";
     }
+    if (gap->unknown != 0) {
+        return nb_file_printf("message %u itself was not captured", (uint16_t)gap->unknown);
+    }
     return NULL;
+}
+
+/* Every acknowledgement that this end got before the CONTROL was captured. */
+static bool shows_all_it_knew(const struct nb_event *event)
+{
+    const struct nb_stream *stream = event->stream;
+
+    return event->emitted.arrival != NB_LATE &&
+           (nb_sees_all_of(stream, event->end) ||
+            (event->at_receiver && stream->sender >= 0 && nb_is_unbroken(stream, stream->sender)));
 }
 
 /* No CONTROL has shown yet that the queue would have fitted one packet. */
@@ -252,6 +277,14 @@ static void begin_trail(const struct nb_stream *stream, struct nb_ack_trail *tra
     }
 }
 
+/* 0: it was not captured. */
+static uint32_t frame_of_message(const struct nb_stream *stream, int64_t seq)
+{
+    const struct nb_message_life *life = nb_message_find(&stream->messages, seq);
+
+    return life == NULL ? 0 : nb_message_frame(life);
+}
+
 static void await_proof(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
                         enum part part, struct nb_finding *suspicion)
 {
@@ -260,17 +293,23 @@ static void await_proof(const struct nb_event *event, const struct gap *gap, con
     if (state->pending.active && (part == NEXT_PART || !is_stuck(state))) {
         return; /* the earlier one is nearer to its proof */
     }
-    state->pending = (struct pending){
-        .active = true,
-        .frame = event->frame,
-        .request_frame = nb_message_frame(nb_message_find(&event->stream->messages, gap->last_missing)),
-        .missing = gap->last_missing,
-        .newest_before = control->newest_before,
-        .first = control->first,
-        .offender = event->end,
-        .suspicion = suspicion,
-        .numbered = event->emitted.arrival != NB_NO_ORDER,
-        .number = event->emitted.number};
+    state->pending =
+        (struct pending){.active = true,
+                         .frame = event->frame,
+                         .request_frame = frame_of_message(event->stream, gap->last_missing),
+                         .missing = gap->last_missing,
+                         .newest_before = control->newest_before,
+                         .first = control->first,
+                         .unheard = gap->unknown != 0,
+                         .lowest = event->stream->acked + 1,
+                         .highest = control->highest,
+                         .when = event->now,
+                         .before_part = is_beyond_one_packet(event->stream, event->stream->acked + 1, control->highest),
+                         .here = shows_all_it_knew(event),
+                         .offender = event->end,
+                         .suspicion = suspicion,
+                         .numbered = event->emitted.arrival != NB_NO_ORDER,
+                         .number = event->emitted.number};
     if (part == NEXT_PART) {
         const struct nb_message_life *first = nb_message_find(&event->stream->messages, control->first);
         state->pending.part_bytes = state->previous.bytes + first->bytes;
@@ -283,8 +322,9 @@ static void await_proof(const struct nb_event *event, const struct gap *gap, con
 static double parts_within_s(const struct nb_event *event, double torn_apart_s)
 {
     const double held_up_s = 0.5;
+    const struct nb_stream *stream = event->stream;
 
-    return event->stream->end[event->end].flow.climbing ? torn_apart_s : held_up_s;
+    return stream->end[stream->sender == 0 ? 1 : 0].flow.climbing ? torn_apart_s : held_up_s;
 }
 
 bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control)
@@ -335,12 +375,54 @@ static bool is_next_part(const struct nb_event *event, const struct nb_control *
            !answers_what_came_since(event, control);
 }
 
+/* A queue that is more than this end has ever put into one packet, in packets that share no message: all that this one
+ * leaves out was sent right before it, and nothing of what it holds. */
+static bool is_spread(const struct nb_event *event, const struct nb_control *control)
+{
+    const double soon_s = 0.05;
+    const struct nb_stream *stream = event->stream;
+    nb_moment missing_since = event->moment, present_until = 0;
+
+    if (control->highest > stream->acked + NB_MESSAGE_WINDOW ||
+        !is_beyond_one_packet(stream, stream->acked + 1, control->highest)) {
+        return false;
+    }
+    for (int64_t seq = stream->acked + 1; seq <= control->highest; seq++) {
+        const struct nb_message_life *life = nb_message_find(&stream->messages, seq);
+        const bool present = control->present[seq - stream->acked - 1];
+        const unsigned before = life == NULL ? 0 : life->sent - present; /* sendings */
+        const nb_moment last = before == 0 ? 0 : nb_message_sendings(life)[before - 1];
+        missing_since = present ? missing_since : MIN(missing_since, last);
+        present_until = present ? MAX(present_until, last) : present_until;
+    }
+    return missing_since > present_until &&
+           event->now - nb_seconds(nb_time_of(missing_since)) < parts_within_s(event, soon_s) &&
+           !answers_what_came_since(event, control);
+}
+
 static enum part part_of_queue(const struct nb_event *event, const struct nb_control *control)
 {
-    if (control->first > event->stream->acked + 1 && may_lack_a_part(event, control)) {
+    if (control->first > event->stream->acked + 1 && !nb_sees_all_of(event->stream, event->end) &&
+        may_lack_a_part(event, control)) {
         return LONE_PART; /* even if it goes on where the CONTROL before it ended: that may be no part of this queue */
     }
-    return is_next_part(event, control) ? NEXT_PART : NO_PART;
+    return is_next_part(event, control) ? NEXT_PART : is_spread(event, control) ? SPREAD_PART : NO_PART;
+}
+
+/* All that this end knew was captured, and all its messages would have fitted one packet. */
+static bool is_proven_here(const struct nb_event *event, const struct nb_control *control, enum part part)
+{
+    return part == NO_PART && shows_all_it_knew(event) &&
+           !is_beyond_one_packet(event->stream, event->stream->acked + 1, control->highest);
+}
+
+/* That the missing message was not captured is its only excuse: it will show itself (CTRL-01). */
+static bool lacks_only_itself(const struct nb_event *event, const struct gap *gap, enum part part)
+{
+    struct gap heard = *gap;
+
+    heard.unknown = 0;
+    return part == NO_PART && excuse(event, &heard, part) == NULL;
 }
 
 static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
@@ -351,20 +433,22 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, c
     }
     state_of(event->stream)->unknown_told = gap->unknown;
     const char *why = excuse(event, gap, part);
-    const struct nb_message_life *body = nb_message_find(&event->stream->messages, gap->last_missing);
+    const bool proven = why == NULL && is_proven_here(event, control, part);
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
                                      .offender = event->end,
-                                     .request_frame = body == NULL ? 0 : nb_message_frame(body),
+                                     .request_frame = frame_of_message(event->stream, gap->last_missing),
                                      .excuse = why != NULL ? why
+                                               : proven    ? NULL
                                                : part == NEXT_PART
                                                    ? "it may be the next part of a queue that this end "
                                                      "sends in small packets"
                                                    : "an ack may have been missed; later frames decide"};
+    const bool unheard = why != NULL && gap->unknown == gap->last_missing && lacks_only_itself(event, gap, part);
 
     struct nb_finding *told =
         nb_blame(event, &charge, "CONTROL up to message %u leaves out %s, highest ack captured is %u",
                  (uint16_t)gap->highest, gap->names, (uint16_t)event->stream->acked);
-    if (why == NULL) {
+    if ((why == NULL && !proven) || unheard) {
         await_proof(event, gap, control, part, told);
     }
 }
@@ -385,15 +469,51 @@ static void notice_repetition(const struct nb_event *event, const bool *present)
     }
 }
 
-/* Was the part before it overtaken by it? */
-static void notice_late_part(const struct nb_event *event, const struct nb_control *control)
+static bool holds(const struct nb_event *event, const struct nb_control *control, int64_t seq)
 {
-    struct pending *pending = &state_of(event->stream)->pending;
+    const int64_t at = seq - event->stream->acked - 1;
 
-    if (pending->active && control->highest + 1 == pending->first && pending->numbered &&
-        event->emitted.arrival == NB_LATE && event->emitted.number < pending->number) {
-        pending->active = false;
+    return at >= 0 && at < NB_MESSAGE_WINDOW && control->present[at];
+}
+
+/* Was the part before it overtaken by it, or does this end send the parts of a queue from the last to the first
+ * (AMB-33)?
+ */
+static void notice_other_part(const struct nb_event *event, const struct nb_control *control)
+{
+    const double soon_s = 0.05;
+    struct pending *pending = &state_of(event->stream)->pending;
+    const bool below = control->highest + 1 == pending->first;
+    const bool other = below || (holds(event, control, pending->missing) && !holds(event, control, pending->highest));
+
+    if (!pending->active) {
+        return;
     }
+    if (below && pending->numbered && event->emitted.arrival == NB_LATE && event->emitted.number < pending->number) {
+        pending->active = false;
+    } else if (other && pending->before_part && event->now - pending->when < parts_within_s(event, soon_s)) {
+        pending->active = false;
+    } else if (event->emitted.arrival != NB_LATE) {
+        pending->before_part = false;
+    }
+}
+
+/* The message that was missing shows itself: in a CONTROL with all of the suspected one, it would have had room there.
+ * By itself it may be the part of a queue that was sent after the others. */
+static void notice_unheard(const struct nb_event *event, const struct nb_control *control)
+{
+    const struct nb_stream *stream = event->stream;
+    struct pending *pending = &state_of(stream)->pending;
+
+    if (!pending->active || !pending->unheard || frame_of_message(stream, pending->missing) == 0) {
+        return;
+    }
+    pending->request_frame = frame_of_message(stream, pending->missing);
+    pending->unheard = false;
+    pending->active = holds(event, control, pending->missing) && holds(event, control, pending->highest) &&
+                      event->emitted.arrival != NB_LATE &&
+                      (nb_is_unbroken(stream, event->end) || nb_sees_all_of(stream, event->end)) &&
+                      queue_bytes(stream, pending->lowest, pending->highest) <= nb_redundancy_capacity(stream);
 }
 
 static void remember_size(const struct nb_event *event, const struct nb_control *control)
@@ -439,6 +559,48 @@ static void remember_control(const struct nb_event *event, const struct nb_contr
                                         .number = event->emitted.number};
 }
 
+/* File scope. */
+static const char *describe(const struct pending *pending)
+{
+    const char *what = nb_file_printf("CONTROL in frame %u left out message %u (of frame %u)", pending->frame,
+                                      (uint16_t)pending->missing, pending->request_frame);
+
+    if (pending->here) {
+        return nb_file_printf("%s, and nothing that this end had received acknowledges it", what);
+    }
+    if (pending->evidence_frame == 0) {
+        return nb_file_printf("%s unacknowledged: by the IP IDs no packet "
+                              "before this one can have acked it",
+                              what);
+    }
+    return nb_file_printf("%s unacknowledged: frame %u, emitted later, still acks less", what, pending->evidence_frame);
+}
+
+static void report_violation(const struct nb_event *event, const struct pending *pending)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
+                                     .offender = pending->offender,
+                                     .offending_frame = pending->frame,
+                                     .request_frame = pending->request_frame,
+                                     .evidence_frame = pending->evidence_frame,
+                                     .suspicion = pending->suspicion};
+
+    nb_blame(event, &charge, "%s", describe(pending));
+}
+
+/* Captured at its end, it needs no packet of the sender, but perhaps another CONTROL. */
+static void judge_pending_here(const struct nb_event *event)
+{
+    struct redundancy *state = state_of(event->stream);
+    struct pending *pending = &state->pending;
+
+    if (pending->active && pending->here && !pending->unheard && !pending->before_part && !may_be_part(state) &&
+        nb_whole_story(event->stream)) {
+        report_violation(event, pending);
+        pending->active = false;
+    }
+}
+
 static void judge_queue(const struct nb_event *event, const struct nb_control *control, enum part part)
 {
     const struct nb_stream *stream = event->stream;
@@ -467,7 +629,9 @@ void nb_redundancy_control(const struct nb_event *event, const struct nb_control
     remember_size(event, control);
     const enum part part = part_of_queue(event, control);
     notice_repetition(event, control->present);
-    notice_late_part(event, control);
+    notice_unheard(event, control);
+    notice_other_part(event, control);
+    judge_pending_here(event);
     judge_queue(event, control, part);
     remember_control(event, control, part);
 }
@@ -488,10 +652,15 @@ static bool is_proven_in_order(const struct nb_stream *stream, const struct pend
 
 static bool is_proven(const struct nb_event *event, const struct pending *pending, int64_t ack)
 {
+    const double soon_s = 0.05;
     const struct nb_stream *stream = event->stream;
 
-    if (may_be_part(state_of(stream))) {
+    if (may_be_part(state_of(stream)) || pending->unheard ||
+        (pending->before_part && event->now - pending->when < parts_within_s(event, soon_s))) {
         return false;
+    }
+    if (pending->here) {
+        return true;
     }
     if (!nb_rule_holds(stream, NB_RULE_CTRL_ACK) && !nb_is_unbroken(stream, event->end)) {
         return false; /* it may acknowledge less than before (R1986-14) */
@@ -510,32 +679,6 @@ static bool is_proven(const struct nb_event *event, const struct pending *pendin
             (pending->repeated && nb_emission_counts(&stream->end[1 - event->end].flow, NB_EVIDENCE_BITS)));
 }
 
-/* File scope. */
-static const char *describe(const struct pending *pending)
-{
-    const char *what = nb_file_printf("CONTROL in frame %u left out message %u (of frame %u)", pending->frame,
-                                      (uint16_t)pending->missing, pending->request_frame);
-
-    if (pending->evidence_frame == 0) {
-        return nb_file_printf("%s unacknowledged: by the IP IDs no packet "
-                              "before this one can have acked it",
-                              what);
-    }
-    return nb_file_printf("%s unacknowledged: frame %u, emitted later, still acks less", what, pending->evidence_frame);
-}
-
-static void report_violation(const struct nb_event *event, const struct pending *pending)
-{
-    const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
-                                     .offender = pending->offender,
-                                     .offending_frame = pending->frame,
-                                     .request_frame = pending->request_frame,
-                                     .evidence_frame = pending->evidence_frame,
-                                     .suspicion = pending->suspicion};
-
-    nb_blame(event, &charge, "%s", describe(pending));
-}
-
 static enum nb_ack_class classify(int64_t ack, int64_t missing)
 {
     return ack < missing ? NB_ACK_LESS : ack == missing ? NB_ACK_EXACT : NB_ACK_MORE;
@@ -545,7 +688,8 @@ static void weigh_proof(const struct nb_event *event, struct pending *pending, i
 {
     const bool in_order = event->at_sender || event->emitted.arrival == NB_IN_ORDER;
 
-    if (!nb_whole_story(event->stream) || (!event->at_sender && event->emitted.arrival == NB_NO_ORDER)) {
+    if (!nb_whole_story(event->stream) ||
+        (!event->at_sender && !pending->here && event->emitted.arrival == NB_NO_ORDER)) {
         pending->active = false;
         return;
     }
@@ -562,7 +706,7 @@ static void weigh_proof(const struct nb_event *event, struct pending *pending, i
     if (is_proven(event, pending, ack)) {
         report_violation(event, pending);
         pending->active = false;
-    } else if (ack == pending->missing && pending->below == 0) {
+    } else if (ack == pending->missing && pending->below == 0 && !pending->here) {
         pending->active = false; /* a copy of this may have been there in time */
     }
 }
