@@ -105,7 +105,8 @@ class Endpoint:
         elif kind == QUIT:
             self.send(QUITACK)
             if "quit" not in self.timers:  # else its own QUIT goes on until a QUITACK comes
-                self.finish(FAILED, "peer quit: " + self.read_text(raw, 12))
+                if self.status != IS_DONE:  # else every buffer has its OK
+                    self.finish(FAILED, "peer quit: " + self.read_text(raw, 12))
                 self.timers = {"close": self.now + 4 * QUIT_RETRY_US}
         elif kind == QUITACK and "quit" in self.timers:
             self.finish(CLOSED_FAILED, "quit")
