@@ -25,7 +25,7 @@ from selftest.faulty import faulty_library
 if TYPE_CHECKING:
     from selftest.conftest import Command
 
-SCRIPTS = 60
+SCRIPTS = 100
 # Two buffers of two packets each, one of them outstanding.
 TERMS = Parameters(buffer_size=96, packet_size=48, burst_size=2, burst_interval_ms=5, max_buffers=1, death_timer_s=20)
 WAIT = "wait 400000"
