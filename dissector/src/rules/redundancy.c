@@ -489,9 +489,10 @@ static void notice_other_part(const struct nb_event *event, const struct nb_cont
     if (!pending->active) {
         return;
     }
-    if (below && pending->numbered && event->emitted.arrival == NB_LATE && event->emitted.number < pending->number) {
-        pending->active = false;
-    } else if (other && pending->before_part && event->now - pending->when < parts_within_s(event, soon_s)) {
+    const bool overtaken =
+        below && pending->numbered && event->emitted.arrival == NB_LATE && event->emitted.number < pending->number;
+    const bool reversed = other && pending->before_part && event->now - pending->when < parts_within_s(event, soon_s);
+    if (overtaken || reversed) {
         pending->active = false;
     } else if (event->emitted.arrival != NB_LATE) {
         pending->before_part = false;
