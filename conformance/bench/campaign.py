@@ -38,6 +38,7 @@ from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.sweep.workers import Job, Pool, Task
 
 GOAL_SCALING, GOAL_OVERHEAD = 1.8, 1.05
+SCRIPTS_LEAST = 100  # in a block
 FILE = """\
 layout = 1
 kind = "{kind}"
@@ -212,8 +213,14 @@ def main() -> int:
     for name, default in (("rounds", 3), ("schedules", 40_000), ("scripts", 2_000), ("block", 2_000)):
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"default: {default}")
     given = parser.parse_args()
+    if given.scripts <= 2 * SCRIPTS_LEAST or given.schedules <= 2 * given.block:
+        parser.error(
+            f"two workers need more than two blocks: more than {2 * SCRIPTS_LEAST} scripts, and than 2 * --block"
+        )
     sweep = measure("sweep", given.schedules, given.block, given.rounds, pool_of_schedules)
-    scripts = measure("generated", given.scripts, max(100, given.scripts // 2_000 * 100), given.rounds, pool_of_scripts)
+    scripts = measure(
+        "generated", given.scripts, max(SCRIPTS_LEAST, given.scripts // 2_000 * 100), given.rounds, pool_of_scripts
+    )
     good = [report("sweep", given.schedules, sweep), report("generated", given.scripts, scripts)]
     return 0 if all(good) else 1
 
