@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from netblt_conformance.check.folders import is_pcap
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
@@ -17,8 +18,6 @@ from netblt_conformance.reference.beside import explain
 from netblt_conformance.reference.outcome import Followed
 
 LAYOUT_VERSION = 1
-# Of pcap files: microseconds or nanoseconds, in either order of bytes.
-PCAP_BEGINNINGS = {bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1")}
 
 
 def command(names: Sequence[str], options: argparse.Namespace) -> ExitCode:
@@ -46,9 +45,8 @@ def command(names: Sequence[str], options: argparse.Namespace) -> ExitCode:
 def _explained(name: str, position: str | None) -> list[Followed]:
     if name == "-":
         raise JudgeError("--explain reads files, not standard input")
-    with Path(name).open("rb") as file:
-        if file.read(4) in PCAP_BEGINNINGS:
-            raise JudgeError("a pcap file, and --explain reads pcapng only; editcap -F pcapng converts it")
+    if is_pcap(Path(name)):
+        raise JudgeError("a pcap file, and --explain reads pcapng only; editcap -F pcapng converts it")
     return explain(Path(name), position)
 
 

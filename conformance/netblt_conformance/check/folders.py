@@ -45,6 +45,12 @@ def is_capture(path: Path) -> bool:
     return begin.startswith((_PCAPNG, _SNOOP, *_PCAP))
 
 
+def is_pcap(path: Path) -> bool:
+    """Whether it is a pcap file that is not compressed. OSError when it cannot be read."""
+    with path.open("rb") as file:
+        return file.read(4) in _PCAP
+
+
 def listed(names: list[str]) -> Listed:
     """Folders are searched whole, in the order of names; links to folders are not followed."""
     result = Listed()
