@@ -23,14 +23,10 @@ EARLY_US = 3 * S // 2
 WAITING = {"max_buffers": 1, "iut": {"death_timer_s": 60}}
 
 
-def quits(peer: ReceiverPeer | SenderPeer) -> bool:
-    return any(seen.packet.type is Type.QUIT for seen in peer.seen)
-
-
 def require_that_quit_waits(peer: ReceiverPeer | SenderPeer) -> None:
     """What is due while a QUIT waits is the subject: an end that quits in the middle of a buffer has nothing to show
     here, others judge it (QUIT-04)."""
-    if quits(peer):
+    if peer.has_quit:
         raise NotSupportedError("its QUIT does not wait for the end of this buffer (AMB-56)")
 
 
@@ -216,7 +212,7 @@ def test_a_control_is_repeated_while_a_quit_waits_for_the_end_of_a_buffer(t: Cas
         peer.expect_resend(0)
     t.link.stop(Stop.QUIT, WHY)
     count = len(peer.controls)
-    peer.until(lambda: len(peer.controls) >= count + 2 or quits(peer), 2 * peer.repeat_max_us, "CONTROL twice again")
+    peer.until(lambda: len(peer.controls) >= count + 2 or peer.has_quit, 2 * peer.repeat_max_us, "CONTROL twice again")
     require_that_quit_waits(peer)
 
 
@@ -236,12 +232,12 @@ def test_what_is_missing_is_requested_while_a_quit_waits_for_the_end_of_the_buff
     count = len(peer.find(Kind.RESEND, 0))  # its data timer may have expired before
 
     def has_come() -> bool:
-        return len(peer.find(Kind.RESEND, 0)) > count or quits(peer)
+        return len(peer.find(Kind.RESEND, 0)) > count or peer.has_quit
 
     peer.until(has_come, peer.data_timer_max_us, "RESEND for buffer 0", Awaited.RESEND)
     require_that_quit_waits(peer)
     peer.repair(0, [last])
-    peer.until(lambda: quits(peer), 15 * S, "QUIT after the buffer")
+    peer.until(lambda: peer.has_quit, 15 * S, "QUIT after the buffer")
     peer.send(peer.forge.packet(Type.QUITACK))
     peer.expect_failure()
 

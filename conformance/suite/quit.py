@@ -231,20 +231,16 @@ def expect_quit_between_buffers(peer: ReceiverPeer | SenderPeer, first: int = 0)
     """A buffer has been sent when its packets are out, or when its OK has come: RFC 998 5.2.2 calls it SENDING until
     then, and 5.3.2 speaks of "between buffer transmissions" only. A sender that has begun a second one may finish that
     as well, up to its OK (AMB-56)."""
-
-    def quitted() -> bool:
-        return any(seen.packet.type is Type.QUIT for seen in peer.seen)
-
     if isinstance(peer, ReceiverPeer):
         for number in range(first, first + peer.terms.max_buffers):
             if number > first and not peer.buffer(number).packets:
                 break
-            peer.expect_buffer(number, 15 * S, unless=quitted)
+            peer.expect_buffer(number, 15 * S, unless=lambda: peer.has_quit)
             peer.listen(QUIET_US)
-            if quitted():
+            if peer.has_quit:
                 break
             peer.ok(number)
-    peer.until(quitted, 15 * S, "QUIT after the buffer")
+    peer.until(lambda: peer.has_quit, 15 * S, "QUIT after the buffer")
 
 
 @case("QUIT-05", roles=ALL_ROLES, needs=(Feature.QUIT,))

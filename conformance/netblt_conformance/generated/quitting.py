@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US
@@ -145,36 +143,32 @@ def await_quit(case: Case, player: Player) -> bool:
 def _take_time(case: Case, player: Player) -> None:
     """The rest of the buffer is late. Until it comes, all timers go on (TIMER-01, TIMER-07, TIMER-11)."""
     peer = player.peer
-
-    def has_quit() -> bool:
-        return any(seen.packet.type is Type.QUIT for seen in peer.seen)
-
     if isinstance(player, SendingPlayer):
-        _await_timers(player, has_quit)
+        _await_timers(player)
     declared_s, began_us = player.script.own.death_timer_s, peer.now_us
-    heard = peer.listen(min(3 * declared_s * S, _SLOW_MOST_US))
-    if not has_quit():
-        case.expect_signs_of_life(heard, began_us, peer.now_us, declared_s)
+    received = peer.listen(min(3 * declared_s * S, _SLOW_MOST_US))
+    if not peer.has_quit:
+        case.expect_signs_of_life(received, began_us, peer.now_us, declared_s)
 
 
-def _await_timers(player: SendingPlayer, has_quit: Callable[[], bool]) -> None:
+def _await_timers(player: SendingPlayer) -> None:
     """The control timer, while CONTROLs are not acknowledged, then the data timer of the buffer that is under way."""
     peer, controls = player.peer, len(player.peer.controls)
     if player.withholds and peer.repeat_max_us < player.patience_us():
         with findings.due("TIMER-01"):
             peer.until(
-                lambda: len(peer.controls) > controls or has_quit(), peer.repeat_max_us, "CONTROL to be repeated"
+                lambda: len(peer.controls) > controls or peer.has_quit, peer.repeat_max_us, "CONTROL to be repeated"
             )
     player.acknowledge()
     buffer = player.inside() - 1
-    if buffer < 0 or has_quit():
+    if buffer < 0 or peer.has_quit:
         return
     requests = len(peer.requests(buffer))
 
     def goes_on() -> bool:
         if player.withholds:  # a request for another buffer may come first
             player.acknowledge()
-        return len(peer.requests(buffer)) > requests or has_quit()
+        return len(peer.requests(buffer)) > requests or peer.has_quit
 
     with findings.due("TIMER-07"):
         peer.until(

@@ -348,9 +348,14 @@ class Peer:
         """What the peer does by itself with a readable packet of this connection."""
 
     @property
+    def has_quit(self) -> bool:
+        """Whether a QUIT of the implementation came."""
+        return any(seen.packet.type is Type.QUIT for seen in self.seen)
+
+    @property
     def quits(self) -> bool:
         """Whether the implementation has quit where its dialect ends each transfer so: that acknowledges the rest."""
-        return self.setting.dialect.ends_with_quit and any(seen.packet.type is Type.QUIT for seen in self.seen)
+        return self.setting.dialect.ends_with_quit and self.has_quit
 
     def _unmet(self, what: str, within_us: int, first: int) -> UnmetError:
         seen = f"{self._why(within_us)}; {self._saw(first)}"
@@ -365,8 +370,7 @@ class Peer:
             said = any(seen.packet.type in (Type.QUITACK, *LEAVING) for seen in self.seen)
             return "" if said else DUE_BY[awaited]
         if awaited is Awaited.QUIT:
-            said = any(seen.packet.type is Type.QUIT for seen in self.seen)
-            return DUE_BY[awaited] if said else ""
+            return DUE_BY[awaited] if self.has_quit else ""
         return "" if self._was_left else DUE_BY.get(awaited, "")
 
     @property
