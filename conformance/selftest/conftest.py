@@ -12,12 +12,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 from netblt_conformance.common import paths
 from netblt_conformance.common.verdicts import Result
 from netblt_conformance.report.files import JSON_LINES, JUNIT
+
+if TYPE_CHECKING:
+    from netblt_conformance.links.sim import SimLinkFactory
 
 CONFORMANCE = Path(__file__).resolve().parents[1]
 # Under nohup and in the background of a shell these are ignored, by children too; the tests send them to programs.
@@ -120,6 +123,14 @@ def built_library(built_writer: None) -> Path:
     if not library.is_file():
         pytest.skip(f"{library.name} is not built: run tools/build")
     return library
+
+
+@pytest.fixture(scope="session")
+def factory(built_library: Path) -> SimLinkFactory:
+    """The sim link to the reference endpoint."""
+    from selftest.small_scripts import linked
+
+    return linked(built_library)
 
 
 Made = TypeVar("Made")

@@ -19,11 +19,11 @@ from netblt_conformance.generated.script import Script, move
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.report import causes
 from selftest.faulty import faulty_library
+from selftest.small_scripts import TERMS, linked
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
 
-TERMS = Parameters(buffer_size=96, packet_size=48, burst_size=2, burst_interval_ms=5, max_buffers=1, death_timer_s=20)
 # Mutant, role, moves, and the requirement.
 ABSENCES = [
     ("duplicates-not-acknowledged", "passive-sender", ["go", "control", "wait 3000000", "repeat"], "CTRL-10"),
@@ -49,8 +49,7 @@ def test_what_does_not_come_fails_under_the_requirement_by_which_it_is_due(
 ) -> None:
     one = script_of(role, moves)
     for library, kinds in ((libraries[name], {requirement}), (built_library, set())):
-        factory = SimLinkFactory(library)
-        factory.check()
+        factory = linked(library)
         assert play.replay(one, factory, probe(factory, one.role, 1)[0]).kinds == kinds
 
 

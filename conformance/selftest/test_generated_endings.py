@@ -8,16 +8,12 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from netblt_conformance.cases.probe import probe
-from netblt_conformance.common.model import ROLES_BY_NAME, Parameters
-from netblt_conformance.generated import play
+from netblt_conformance.common.model import Parameters
 from netblt_conformance.generated.play import Played
-from netblt_conformance.generated.script import Script, move
 from netblt_conformance.links.sim import SimLinkFactory
 from selftest.faulty import faulty_library
+from selftest.small_scripts import TERMS, WAIT, linked, replayed
 
-# Two buffers of two packets each, one of them outstanding.
-TERMS = Parameters(buffer_size=96, packet_size=48, burst_size=2, burst_interval_ms=5, max_buffers=1, death_timer_s=20)
 SUMMED = dataclasses.replace(TERMS, data_checksum=True)
 PATIENT = dataclasses.replace(TERMS, death_timer_s=60)
 EIGHT = dataclasses.replace(TERMS, max_buffers=8)
@@ -38,36 +34,26 @@ OTHERS = (  # that do not fit beside FAULTS
     "no-keepalive-while-quit-waits",
     "response-copies-do-not-defer-death",
 )
-WAIT = "wait 400000"
 SLOW = [WAIT, "ack 1", "data 0 0", "wait 20000", "client-quit-slow 0"]
-
-
-@pytest.fixture(scope="module")
-def correct(built_library: Path) -> SimLinkFactory:
-    return SimLinkFactory(built_library)
 
 
 @pytest.fixture(scope="module")
 def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """It has all of FAULTS."""
     del built_library
-    return SimLinkFactory(faulty_library(tmp_path_factory.mktemp("endings"), *FAULTS))
+    return linked(faulty_library(tmp_path_factory.mktemp("endings"), *FAULTS))
 
 
 @pytest.fixture(scope="module")
 def wrong_otherwise(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """It has all of OTHERS."""
     del built_library
-    return SimLinkFactory(faulty_library(tmp_path_factory.mktemp("endings"), *OTHERS))
+    return linked(faulty_library(tmp_path_factory.mktemp("endings"), *OTHERS))
 
 
 def played(factory: SimLinkFactory, role: str, moves: list[str], terms: Parameters, opening: str = "") -> Played:
-    known = ROLES_BY_NAME[role]
-    opens = (move(opening),) if opening else ()
-    length = 2 * terms.buffer_size * terms.max_buffers
-    own = dataclasses.replace(terms, death_timer_s=2)
-    one = Script(known, 1, length, terms, own, opening=opens, moves=tuple(move(text) for text in moves))
-    return play.replay(one, factory, probe(factory, known, 1)[0])
+    own, length = dataclasses.replace(terms, death_timer_s=2), 2 * terms.buffer_size * terms.max_buffers
+    return replayed(factory, role, *moves, iut=terms, own=own, opening=opening, length=length)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +77,9 @@ def played(factory: SimLinkFactory, role: str, moves: list[str], terms: Paramete
     ],
 )
 def test_the_fault_that_needs_the_move_is_found_and_the_reference_passes(
-    correct: SimLinkFactory, wrong: SimLinkFactory, role: str, moves: list[str], requirement: str, terms: Parameters
+    factory: SimLinkFactory, wrong: SimLinkFactory, role: str, moves: list[str], requirement: str, terms: Parameters
 ) -> None:
-    _found(correct, wrong, role, moves, requirement, terms)
+    _found(factory, wrong, role, moves, requirement, terms)
 
 
 @pytest.mark.parametrize(
@@ -106,33 +92,32 @@ def test_the_fault_that_needs_the_move_is_found_and_the_reference_passes(
     ],
 )
 def test_other_faults_are_found_too(
-    correct: SimLinkFactory, wrong_otherwise: SimLinkFactory, role: str, moves: list[str], requirement: str
+    factory: SimLinkFactory, wrong_otherwise: SimLinkFactory, role: str, moves: list[str], requirement: str
 ) -> None:
-    _found(correct, wrong_otherwise, role, moves, requirement, SUMMED)
+    _found(factory, wrong_otherwise, role, moves, requirement, SUMMED)
 
 
 def _found(
-    correct: SimLinkFactory, wrong: SimLinkFactory, role: str, moves: list[str], requirement: str, terms: Parameters
+    factory: SimLinkFactory, wrong: SimLinkFactory, role: str, moves: list[str], requirement: str, terms: Parameters
 ) -> None:
     found = played(wrong, role, moves, terms)
     assert requirement in [name for name, _ in found.faults]
-    passed = played(correct, role, moves, terms)
+    passed = played(factory, role, moves, terms)
     assert ([str(one) for one in passed.done], passed.faults) == (moves, [])
 
 
-def test_a_peer_that_sends_nothing_but_its_open_is_given_up(correct: SimLinkFactory, wrong: SimLinkFactory) -> None:
+def test_a_peer_that_sends_nothing_but_its_open_is_given_up(factory: SimLinkFactory, wrong: SimLinkFactory) -> None:
     assert [name for name, _ in played(wrong, "passive-receiver", [], TERMS, "alone").faults] == ["TIMER-10"]
-    assert not played(correct, "passive-receiver", [], TERMS, "alone").faults
+    assert not played(factory, "passive-receiver", [], TERMS, "alone").faults
 
 
-def test_a_request_may_come_while_the_packets_of_the_buffer_come(correct: SimLinkFactory) -> None:
+def test_a_request_may_come_while_the_packets_of_the_buffer_come(factory: SimLinkFactory) -> None:
     """A data timer that is too short (RFC 998 5.2.2)."""
     slow = dataclasses.replace(TERMS, burst_size=1, burst_interval_ms=300)
     moves = ["go", "control", "wait 20000", "resend-soon 0 1", "control"]
-    result = played(correct, "passive-sender", moves, slow)
+    result = played(factory, "passive-sender", moves, slow)
     assert ([str(one) for one in result.done], result.faults) == (moves, [])
 
 
-def test_what_the_client_quits_late_or_not_at_all_changes_no_legal_end(correct: SimLinkFactory) -> None:
-    """A QUIT just before the death timer expires needs a peer that has acknowledged everything."""
-    assert not [str(one) for one in played(correct, "active-receiver", [WAIT, "quit-late 0"], TERMS).done[1:]]
+def test_a_late_quit_needs_a_peer_that_has_acknowledged_everything(factory: SimLinkFactory) -> None:
+    assert not [str(one) for one in played(factory, "active-receiver", [WAIT, "quit-late 0"], TERMS).done[1:]]

@@ -13,7 +13,7 @@ import pytest
 from netblt_conformance.cases.case import Profile
 from netblt_conformance.cases.probe import probe
 from netblt_conformance.common import paths
-from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Parameters, Role
+from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Role
 from netblt_conformance.common.toml_file import TomlError
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import copies, play, script, summary
@@ -30,21 +30,13 @@ from netblt_conformance.mutants.mutants import MutantError
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Kind, Type
 from selftest.faulty import faulty_library
+from selftest.small_scripts import TERMS, WAIT, replayed
 
 if TYPE_CHECKING:
     from selftest.conftest import Command, Outcome
 
 SCRIPTS = 200
 IP_HEADER_BYTES = 20
-# Two buffers of two packets each, one of them outstanding.
-TERMS = Parameters(buffer_size=96, packet_size=48, burst_size=2, burst_interval_ms=5, max_buffers=1, death_timer_s=20)
-
-
-@pytest.fixture(scope="module")
-def factory(built_library: Path) -> SimLinkFactory:
-    factory = SimLinkFactory(built_library)
-    factory.check()
-    return factory
 
 
 def profile(factory: SimLinkFactory, role: Role) -> Profile:
@@ -63,9 +55,7 @@ def invented(factory: SimLinkFactory, count: int) -> list[Played]:
 
 def played(factory: SimLinkFactory, role: str, *moves: str) -> list[str]:
     """The moves of these that were legal when their turn came."""
-    known = ROLES_BY_NAME[role]
-    one = Script(known, 1, 192, TERMS, TERMS, moves=tuple(move(text) for text in moves))
-    result = play.replay(one, factory, profile(factory, known))
+    result = replayed(factory, role, *moves)
     assert result.verdict <= Verdict.WARN, result.faults
     return [str(one) for one in result.done]
 
@@ -107,8 +97,6 @@ def test_a_bad_script_file_is_refused_with_the_name_of_what_is_wrong(
 
 
 # ---- which moves are legal when ----
-
-WAIT = "wait 400000"
 
 
 def test_a_receiver_opens_no_more_buffers_than_agreed(factory: SimLinkFactory) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.cases.probe import probe
-from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME, Parameters
+from netblt_conformance.common.model import ALL_ROLES, ROLES_BY_NAME
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated import fields, play, script
 from netblt_conformance.generated.moves import Choice
@@ -21,32 +21,13 @@ from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
 from selftest.faulty import faulty_library
+from selftest.small_scripts import TERMS, WAIT, linked, replayed
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
 
 SCRIPTS = 100
-# Two buffers of two packets each, one of them outstanding.
-TERMS = Parameters(buffer_size=96, packet_size=48, burst_size=2, burst_interval_ms=5, max_buffers=1, death_timer_s=20)
-WAIT = "wait 400000"
 FORGE = Forge(2, 1000, 2000)
-
-
-@pytest.fixture(scope="module")
-def factory(built_library: Path) -> SimLinkFactory:
-    return loaded(built_library)
-
-
-def loaded(library: Path) -> SimLinkFactory:
-    factory = SimLinkFactory(library)
-    factory.check()
-    return factory
-
-
-def played(factory: SimLinkFactory, role: str, *moves: str) -> Played:
-    known = ROLES_BY_NAME[role]
-    one = Script(known, 1, 192, TERMS, TERMS, moves=tuple(move(text) for text in moves))
-    return play.replay(one, factory, probe(factory, known, 1)[0])
 
 
 def done(result: Played) -> list[str]:
@@ -136,7 +117,7 @@ def test_every_field_of_a_base_is_in_its_packets(invented: list[Played]) -> None
 def test_a_change_after_which_the_packet_is_legal_is_left_out(
     factory: SimLinkFactory, role: str, before: str, legal: str
 ) -> None:
-    assert done(played(factory, role, before, legal)) == [before]
+    assert done(replayed(factory, role, before, legal)) == [before]
 
 
 @pytest.mark.parametrize(
@@ -157,14 +138,14 @@ def test_a_transfer_survives_packets_that_must_have_no_effect(
     factory: SimLinkFactory, role: str, moves: list[str]
 ) -> None:
     begin = ["go", "control", "wait 20000"] if "sender" in role else [WAIT, "ack 1"]
-    result = played(factory, role, *begin, *moves)
+    result = replayed(factory, role, *begin, *moves)
     assert done(result) == [*begin, *moves]
     assert (result.verdict, result.faults) == (Verdict.PASS, [])
 
 
 def test_an_abort_that_answers_an_impossible_packet_is_a_warning(factory: SimLinkFactory) -> None:
     """AMB-48, AMB-71: an OK for a buffer that was never sent."""
-    result = played(factory, "passive-sender", "go", "control", "bad.early-ok 0", "go")
+    result = replayed(factory, "passive-sender", "go", "control", "bad.early-ok 0", "go")
     assert done(result) == ["go", "control", "bad.early-ok 0"], "the connection is over"
     assert [name for name, _ in result.warnings("ROBUST-07")] == ["ROBUST-07"]
     assert result.faults == []
@@ -172,7 +153,7 @@ def test_an_abort_that_answers_an_impossible_packet_is_a_warning(factory: SimLin
 
 def test_after_a_packet_that_could_be_true_only_a_false_success_fails(factory: SimLinkFactory) -> None:
     """A receiver may believe the acknowledgement of a GO that was lost: then it is not repeated."""
-    result = played(factory, "passive-receiver", "lose 4", WAIT, "bad.null-ack.high_seq 0 20000")
+    result = replayed(factory, "passive-receiver", "lose 4", WAIT, "bad.null-ack.high_seq 0 20000")
     assert (len(result.done), result.faults) == (3, [])
 
 
@@ -195,7 +176,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimL
         *("data-from-any-port", "premature-done-believed", "stray-keepalive-answered"),
         *("reserved-flags-refused", "response-reserved-refused"),
     )
-    return loaded(faulty_library(tmp_path_factory.mktemp("wrong"), *names))
+    return linked(faulty_library(tmp_path_factory.mktemp("wrong"), *names))
 
 
 @pytest.mark.parametrize(
@@ -209,9 +190,9 @@ def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimL
 def test_an_effect_that_an_illegal_packet_must_not_have_fails(
     wrong: SimLinkFactory, factory: SimLinkFactory, role: str, moves: list[str], requirement: str
 ) -> None:
-    assert done(played(wrong, role, *moves)) == moves
-    assert requirement in [name for name, _ in played(wrong, role, *moves).faults]
-    assert played(factory, role, *moves).faults == []
+    assert done(replayed(wrong, role, *moves)) == moves
+    assert requirement in [name for name, _ in replayed(wrong, role, *moves).faults]
+    assert replayed(factory, role, *moves).faults == []
 
 
 # ---- scripts as cases of a run ----

@@ -7,21 +7,17 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from netblt_conformance.cases.probe import probe
-from netblt_conformance.common.model import ROLES_BY_NAME, Parameters
+from netblt_conformance.common.model import Parameters
 from netblt_conformance.common.verdicts import Verdict
-from netblt_conformance.generated import play
 from netblt_conformance.generated.play import Played
-from netblt_conformance.generated.script import Script, move
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
 from netblt_conformance.packets.reserved import reserved_set
 from selftest.faulty import faulty_library
+from selftest.small_scripts import TERMS, linked, replayed
 
 FORGE = Forge(2, 1000, 2000)
-# Two buffers of two packets each, one of them outstanding.
-TERMS = Parameters(buffer_size=96, packet_size=48, burst_size=2, burst_interval_ms=5, max_buffers=1, death_timer_s=20)
 FAULTS = (
     "null-ack-padding-refused",
     "quit-reason-overrun",
@@ -37,23 +33,15 @@ TWO = dataclasses.replace(TERMS, max_buffers=2)
 
 
 @pytest.fixture(scope="module")
-def correct(built_library: Path) -> SimLinkFactory:
-    return SimLinkFactory(built_library)
-
-
-@pytest.fixture(scope="module")
 def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """It has all of FAULTS."""
     del built_library
-    return SimLinkFactory(faulty_library(tmp_path_factory.mktemp("peculiar"), *FAULTS))
+    return linked(faulty_library(tmp_path_factory.mktemp("peculiar"), *FAULTS))
 
 
 def played(factory: SimLinkFactory, role: str, opening: str, moves: list[str], iut: Parameters) -> Played:
-    known = ROLES_BY_NAME[role]
-    opens = (move(opening),) if opening else ()
     own = dataclasses.replace(iut, client_stall_from=0, client_stall_until_us=0)
-    one = Script(known, 1, 192, iut, own, opening=opens, moves=tuple(move(text) for text in moves))
-    return play.replay(one, factory, probe(factory, known, 1)[0])
+    return replayed(factory, role, *moves, iut=iut, own=own, opening=opening)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +61,7 @@ def played(factory: SimLinkFactory, role: str, opening: str, moves: list[str], i
     ],
 )
 def test_the_fault_that_needs_it_is_found_and_the_reference_passes(
-    correct: SimLinkFactory,
+    factory: SimLinkFactory,
     wrong: SimLinkFactory,
     role: str,
     opening: str,
@@ -85,13 +73,13 @@ def test_the_fault_that_needs_it_is_found_and_the_reference_passes(
     found = played(wrong, role, opening, moves, iut)
     assert found.verdict is verdict
     assert requirement in [name for name, _ in found.faults + found.warnings(requirement)]
-    passed = played(correct, role, opening, moves, iut)
+    passed = played(factory, role, opening, moves, iut)
     assert ([str(one) for one in passed.done], passed.faults) == (moves, [])
 
 
-def test_packets_of_wrong_types_come_while_the_client_quits(correct: SimLinkFactory) -> None:
+def test_packets_of_wrong_types_come_while_the_client_quits(factory: SimLinkFactory) -> None:
     """All but the QUITACK that it waits for; then the QUITACK."""
-    result = played(correct, "active-sender", "", ["go", "control", "bad.pester", "client-quit 0"], TERMS)
+    result = played(factory, "active-sender", "", ["go", "control", "bad.pester", "client-quit 0"], TERMS)
     whole = [packets.read(frame.packet[20:]) for frame in result.capture.frames if frame.sent]
     sent = [packet.type for packet in whole if packet.checksum_good]
     after = sent[max(at for at, kind in enumerate(sent) if kind is Type.CONTROL) + 1 :]
