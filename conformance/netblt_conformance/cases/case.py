@@ -153,14 +153,15 @@ class Case:
         return self.random.randbytes(length)
 
     def receiver(self, data: int | bytes = 4096, **options: Any) -> ReceiverPeer:
-        """Starts a sending implementation, with this or so many bytes to send; answers the tester's receiving end."""
+        """Starts a sending implementation, with this or so many bytes to send; returns the tester's receiving end."""
         if not self.role.sender:
             raise HarnessError("this case requires a receiving peer, but the implementation receives")
         self._receiver = ReceiverPeer(self._begin(data, **options))
         return self._receiver
 
     def sender(self, data: int | bytes = 4096, **options: Any) -> SenderPeer:
-        """Starts a receiving implementation and answers the tester's sending end with this or so many bytes to send."""
+        """Starts a receiving implementation. Returns the tester's sending end, which has this or so many bytes to
+        send."""
         if self.role.sender:
             raise HarnessError("this case requires a sending peer, but the implementation sends")
         return SenderPeer(self._begin(data, **options))

@@ -326,7 +326,8 @@ class Player(ABC):
         """Whether the transfer is not complete on either side, so that an end before its time is a failure."""
 
     def _may_leave_by(self, how: str) -> bool:
-        """A QUIT that waits for the end of a buffer may find the peer dead that is silent meanwhile."""
+        """A QUIT that waits for the end of a buffer may find the peer dead that is silent meanwhile. Before a late QUIT
+        the tester is silent for as long as a hush."""
         if how == "quit-late" and not self._may_hush():
             return False
         return self.may_leave() and not (how == "client-quit-unanswered" and self._may_be_inside())

@@ -19,7 +19,7 @@ class Issued:
         self.neighbours: dict[int, int] = {}  # number -> first departure of a CONTROL that has the next one too
         self.consecutive = 0  # all messages up to this one were sent
         self.in_order: list[tuple[int, int]] = []  # those before which nothing was missing, and their departures
-        self._unheard: set[int] = set()  # of those: sent only while the implementation had no connection
+        self._before_opening: set[int] = set()  # of those: sent only while the implementation had no connection
         self._of: dict[tuple[Kind, int], list[Message]] = {}
         self._by_number: dict[int, Message] = {}
         self.open_gos: dict[int, Message] = {}  # number -> a GO of a buffer that has no OK
@@ -30,9 +30,9 @@ class Issued:
         """The messages of a CONTROL that leaves now. `opened`: the implementation has a connection."""
         numbers = {message.seq for message in messages}
         if not opened:
-            self._unheard |= numbers - self.departures.keys()
-        elif heard := numbers & self._unheard:
-            self._hear(heard, time_us)
+            self._before_opening |= numbers - self.departures.keys()
+        elif early := numbers & self._before_opening:
+            self._repeat_in_connection(early, time_us)
         for message in messages:
             if message.seq + 1 in numbers:
                 self.neighbours.setdefault(message.seq, time_us)
@@ -42,7 +42,7 @@ class Issued:
     def _add(self, message: Message, time_us: int) -> None:
         self.departures[message.seq] = time_us
         if follows(message.seq, self.in_order[-1][0] if self.in_order else 0):
-            self.in_order.append((message.seq, _NEVER_US if message.seq in self._unheard else time_us))
+            self.in_order.append((message.seq, _NEVER_US if message.seq in self._before_opening else time_us))
         while (number := following(self.consecutive, self.departures)) in self.departures:
             self.consecutive = number
         self.messages.append(message)
@@ -60,8 +60,8 @@ class Issued:
             if message.burst_size:
                 self.offers[message.burst_size, message.burst_interval_ms] = None
 
-    def _hear(self, numbers: set[int], time_us: int) -> None:
-        self._unheard -= numbers
+    def _repeat_in_connection(self, numbers: set[int], time_us: int) -> None:
+        self._before_opening -= numbers
         self.in_order = [(number, time_us if number in numbers else left_us) for number, left_us in self.in_order]
 
     def disregard(self, number: int) -> None:
