@@ -123,8 +123,7 @@ void nb_close_goes_on(const struct nb_event *event)
                                      .offending_frame = done->frame,
                                      .suspected_key = closing->done};
 
-    if (closing->refuted || !nb_proven_after(event, done) ||
-        !(nb_is_unbroken(stream, event->end) || nb_sees_all_of(stream, event->end)) ||
+    if (closing->refuted || !nb_proven_after(event, done) || !nb_shows_all_of(stream, event->end) ||
         is_proven(nb_record_at(closing->done - 1), NB_RULE_CLOSE_RECEIVER)) {
         return;
     }

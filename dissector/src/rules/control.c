@@ -142,12 +142,6 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
     }
 }
 
-/* A CONTROL of this end is missing neither in the capture nor before it. */
-static bool shows_every_control(const struct nb_event *event)
-{
-    return nb_is_unbroken(event->stream, event->end) || nb_sees_all_of(event->stream, event->end);
-}
-
 /* CTRL-01: the number turns up if it is in another CONTROL of the same queue (AMB-33), or was left out of this one only
  * (CTRL-04). Each CONTROL of a queue holds other messages, so one that reaches as high again is of a later queue. */
 static void judge_hole(const struct nb_event *event, const struct nb_control *control)
@@ -167,7 +161,7 @@ static void judge_hole(const struct nb_event *event, const struct nb_control *co
         return;
     }
     hole->controls -= hole->controls > 0;
-    if (hole->controls == 0 && control->highest >= hole->highest && shows_every_control(event)) {
+    if (hole->controls == 0 && control->highest >= hole->highest && nb_shows_all_of(event->stream, event->end)) {
         nb_blame(event, &charge, "%s", hole->text);
         hole->frame = 0;
     }
@@ -181,10 +175,11 @@ static void suspect_hole(const struct nb_event *event, const struct nb_control *
     const bool first = control->newest_before == 0;
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_NUMBERS,
                                      .offender = event->end,
-                                     .excuse = shows_every_control(event) ? "it may be in a CONTROL to come"
-                                                                          : "a CONTROL may have escaped the capture"};
+                                     .excuse = nb_shows_all_of(event->stream, event->end)
+                                                   ? "it may be in a CONTROL to come"
+                                                   : "a CONTROL may have escaped the capture"};
 
-    if (hole->frame != 0 || (!first && !shows_every_control(event))) {
+    if (hole->frame != 0 || (!first && !nb_shows_all_of(event->stream, event->end))) {
         return;
     }
     const char *text = first ? nb_file_printf("the first CONTROL leaves out message %u", (uint16_t)seq)

@@ -64,7 +64,12 @@ bool nb_is_unbroken(const struct nb_stream *stream, int end)
            nb_emission_counts(flow, NB_EVIDENCE_BITS);
 }
 
-/* As above; what came damaged was captured, too. */
+bool nb_shows_all_of(const struct nb_stream *stream, int end)
+{
+    return nb_is_unbroken(stream, end) || nb_sees_all_of(stream, end);
+}
+
+/* As nb_is_unbroken(); what came damaged was captured, too. */
 static bool lacks_nothing(const struct nb_stream *stream, int end)
 {
     struct nb_emission flow = stream->end[end].flow;

@@ -78,6 +78,9 @@ bool nb_may_repeat_unasked(const struct nb_stream *stream);
 /* Every packet that this end emitted since it opened the connection was captured, in order and once. */
 bool nb_is_unbroken(const struct nb_stream *stream, int end);
 
+/* A packet of this end is missing neither in the capture nor before it. */
+bool nb_shows_all_of(const struct nb_stream *stream, int end);
+
 /* The packet was emitted after the marked one, by the same end: proven. */
 bool nb_proven_after(const struct nb_event *event, const struct nb_mark *mark);
 

@@ -52,7 +52,7 @@ struct pending {
     bool repeated;  /* a CONTROL emitted after this one has the missing message
                        again */
     uint64_t number;
-    bool unheard;    /* the missing message was not captured yet */
+    bool uncaptured; /* the missing message was not captured yet */
     int64_t lowest;  /* message that was not acknowledged */
     int64_t highest; /* message in it */
     double when;
@@ -300,7 +300,7 @@ static void await_proof(const struct nb_event *event, const struct gap *gap, con
                          .missing = gap->last_missing,
                          .newest_before = control->newest_before,
                          .first = control->first,
-                         .unheard = gap->unknown != 0,
+                         .uncaptured = gap->unknown != 0,
                          .lowest = event->stream->acked + 1,
                          .highest = control->highest,
                          .when = event->now,
@@ -318,6 +318,10 @@ static void await_proof(const struct nb_event *event, const struct gap *gap, con
     begin_trail(event->stream, &state->pending.trail);
 }
 
+/* Between the first and the last part of a queue, and between a part and the next one. */
+#define SOON_S 0.05
+#define LONG_S 0.1
+
 /* Parts of one queue may be torn apart by so much on their way. A path that changes the order holds packets up. */
 static double parts_within_s(const struct nb_event *event, double torn_apart_s)
 {
@@ -329,10 +333,9 @@ static double parts_within_s(const struct nb_event *event, double torn_apart_s)
 
 bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control)
 {
-    const double long_s = 0.1;
     const struct previous *previous = &state_of(event->stream)->previous;
 
-    return control->first == previous->highest + 1 && event->now - previous->when < parts_within_s(event, long_s);
+    return control->first == previous->highest + 1 && event->now - previous->when < parts_within_s(event, LONG_S);
 }
 
 bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_control *control)
@@ -363,12 +366,11 @@ static bool answers_what_came_since(const struct nb_event *event, const struct n
  * large enough for more, or held more messages: some count them. */
 static bool is_next_part(const struct nb_event *event, const struct nb_control *control)
 {
-    const double soon_s = 0.05;
     const struct redundancy *state = state_of(event->stream);
     const struct nb_message_life *first = nb_message_find(&event->stream->messages, control->first);
 
     return state->previous.starts_queue && first != NULL && control->first == state->previous.highest + 1 &&
-           event->now - state->previous.began < parts_within_s(event, soon_s) &&
+           event->now - state->previous.began < parts_within_s(event, SOON_S) &&
            (state->previous.bytes + first->bytes >
                 MAX(state->largest_shared, control->messages > 1 ? event->packet->length : 0) ||
             state->previous.messages + 1 > MAX(state->most_messages, control->messages)) &&
@@ -379,7 +381,6 @@ static bool is_next_part(const struct nb_event *event, const struct nb_control *
  * leaves out was sent right before it, and nothing of what it holds. */
 static bool is_spread(const struct nb_event *event, const struct nb_control *control)
 {
-    const double soon_s = 0.05;
     const struct nb_stream *stream = event->stream;
     nb_moment missing_since = event->moment, present_until = 0;
 
@@ -396,7 +397,7 @@ static bool is_spread(const struct nb_event *event, const struct nb_control *con
         present_until = present ? MAX(present_until, last) : present_until;
     }
     return missing_since > present_until &&
-           event->now - nb_seconds(nb_time_of(missing_since)) < parts_within_s(event, soon_s) &&
+           event->now - nb_seconds(nb_time_of(missing_since)) < parts_within_s(event, SOON_S) &&
            !answers_what_came_since(event, control);
 }
 
@@ -419,10 +420,10 @@ static bool is_proven_here(const struct nb_event *event, const struct nb_control
 /* That the missing message was not captured is its only excuse: it will show itself (CTRL-01). */
 static bool lacks_only_itself(const struct nb_event *event, const struct gap *gap, enum part part)
 {
-    struct gap heard = *gap;
+    struct gap captured = *gap;
 
-    heard.unknown = 0;
-    return part == NO_PART && excuse(event, &heard, part) == NULL;
+    captured.unknown = 0;
+    return part == NO_PART && excuse(event, &captured, part) == NULL;
 }
 
 static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
@@ -443,12 +444,12 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, c
                                                    ? "it may be the next part of a queue that this end "
                                                      "sends in small packets"
                                                    : "an ack may have been missed; later frames decide"};
-    const bool unheard = why != NULL && gap->unknown == gap->last_missing && lacks_only_itself(event, gap, part);
+    const bool uncaptured = why != NULL && gap->unknown == gap->last_missing && lacks_only_itself(event, gap, part);
 
     struct nb_finding *told =
         nb_blame(event, &charge, "CONTROL up to message %u leaves out %s, highest ack captured is %u",
                  (uint16_t)gap->highest, gap->names, (uint16_t)event->stream->acked);
-    if ((why == NULL && !proven) || unheard) {
+    if ((why == NULL && !proven) || uncaptured) {
         await_proof(event, gap, control, part, told);
     }
 }
@@ -469,6 +470,12 @@ static void notice_repetition(const struct nb_event *event, const bool *present)
     }
 }
 
+/* Another part of its queue may still come. */
+static bool may_be_followed(const struct nb_event *event, const struct pending *pending)
+{
+    return pending->before_part && event->now - pending->when < parts_within_s(event, SOON_S);
+}
+
 static bool holds(const struct nb_event *event, const struct nb_control *control, int64_t seq)
 {
     const int64_t at = seq - event->stream->acked - 1;
@@ -481,7 +488,6 @@ static bool holds(const struct nb_event *event, const struct nb_control *control
  */
 static void notice_other_part(const struct nb_event *event, const struct nb_control *control)
 {
-    const double soon_s = 0.05;
     struct pending *pending = &state_of(event->stream)->pending;
     const bool below = control->highest + 1 == pending->first;
     const bool other = below || (holds(event, control, pending->missing) && !holds(event, control, pending->highest));
@@ -491,7 +497,7 @@ static void notice_other_part(const struct nb_event *event, const struct nb_cont
     }
     const bool overtaken =
         below && pending->numbered && event->emitted.arrival == NB_LATE && event->emitted.number < pending->number;
-    const bool reversed = other && pending->before_part && event->now - pending->when < parts_within_s(event, soon_s);
+    const bool reversed = other && may_be_followed(event, pending);
     if (overtaken || reversed) {
         pending->active = false;
     } else if (event->emitted.arrival != NB_LATE) {
@@ -501,19 +507,18 @@ static void notice_other_part(const struct nb_event *event, const struct nb_cont
 
 /* The message that was missing shows itself: in a CONTROL with all of the suspected one, it would have had room there.
  * By itself it may be the part of a queue that was sent after the others. */
-static void notice_unheard(const struct nb_event *event, const struct nb_control *control)
+static void notice_uncaptured(const struct nb_event *event, const struct nb_control *control)
 {
     const struct nb_stream *stream = event->stream;
     struct pending *pending = &state_of(stream)->pending;
 
-    if (!pending->active || !pending->unheard || frame_of_message(stream, pending->missing) == 0) {
+    if (!pending->active || !pending->uncaptured || frame_of_message(stream, pending->missing) == 0) {
         return;
     }
     pending->request_frame = frame_of_message(stream, pending->missing);
-    pending->unheard = false;
+    pending->uncaptured = false;
     pending->active = holds(event, control, pending->missing) && holds(event, control, pending->highest) &&
-                      event->emitted.arrival != NB_LATE &&
-                      (nb_is_unbroken(stream, event->end) || nb_sees_all_of(stream, event->end)) &&
+                      event->emitted.arrival != NB_LATE && nb_shows_all_of(stream, event->end) &&
                       queue_bytes(stream, pending->lowest, pending->highest) <= nb_redundancy_capacity(stream);
 }
 
@@ -530,11 +535,10 @@ static void remember_size(const struct nb_event *event, const struct nb_control 
  * captured: what was captured near the sender may not have come to this end yet. */
 static bool may_go_on(const struct nb_event *event, const struct nb_control *control)
 {
-    const double long_s = 0.1;
     const struct previous *previous = &state_of(event->stream)->previous;
 
     return event->emitted.arrival == NB_IN_ORDER && previous->starts_queue && control->first > previous->head &&
-           event->now - previous->head_when < parts_within_s(event, long_s) && may_lack_a_part(event, control);
+           event->now - previous->head_when < parts_within_s(event, LONG_S) && may_lack_a_part(event, control);
 }
 
 static void remember_control(const struct nb_event *event, const struct nb_control *control, enum part part)
@@ -595,7 +599,7 @@ static void judge_pending_here(const struct nb_event *event)
     struct redundancy *state = state_of(event->stream);
     struct pending *pending = &state->pending;
 
-    if (pending->active && pending->here && !pending->unheard && !pending->before_part && !may_be_part(state) &&
+    if (pending->active && pending->here && !pending->uncaptured && !pending->before_part && !may_be_part(state) &&
         nb_whole_story(event->stream)) {
         report_violation(event, pending);
         pending->active = false;
@@ -630,7 +634,7 @@ void nb_redundancy_control(const struct nb_event *event, const struct nb_control
     remember_size(event, control);
     const enum part part = part_of_queue(event, control);
     notice_repetition(event, control->present);
-    notice_unheard(event, control);
+    notice_uncaptured(event, control);
     notice_other_part(event, control);
     judge_pending_here(event);
     judge_queue(event, control, part);
@@ -653,11 +657,9 @@ static bool is_proven_in_order(const struct nb_stream *stream, const struct pend
 
 static bool is_proven(const struct nb_event *event, const struct pending *pending, int64_t ack)
 {
-    const double soon_s = 0.05;
     const struct nb_stream *stream = event->stream;
 
-    if (may_be_part(state_of(stream)) || pending->unheard ||
-        (pending->before_part && event->now - pending->when < parts_within_s(event, soon_s))) {
+    if (may_be_part(state_of(stream)) || pending->uncaptured || may_be_followed(event, pending)) {
         return false;
     }
     if (pending->here) {
