@@ -213,9 +213,9 @@ def test_all_bytes_of_a_buffer_are_a_whole_buffer_whatever_its_first_number(
     for number in range(1, 5):
         if not (lost and number == 3):
             trace.data(0, number, 1, ldata=number == 4)
-    told = trace.control(ok(2, 0))
+    early = trace.control(ok(2, 0))
     found = [one for one in reader.findings(trace.save(capture)) if one.requirement == "CTRL-14"]
-    assert [(one.frame, one.verdict) for one in found] == ([(told, "suspected")] if lost else [])
+    assert [(one.frame, one.verdict) for one in found] == ([(early, "suspected")] if lost else [])
 
 
 def test_a_receiver_may_take_data_before_the_acknowledgement_in_the_same_packet(reader: Reader, capture: Path) -> None:

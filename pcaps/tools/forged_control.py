@@ -193,10 +193,10 @@ def beside_an_ok_too_early() -> Exchange:
     """Perhaps it got no more than the first two packets when it said OK; then that is what was wrong."""
     talk = half_way("A CONTROL has an OK, and a message that only the last packets of that buffer acknowledge.")
     talk.sends_buffer(MIDDLE)
-    told = talk.seq
+    newest = talk.seq
     queue = [talk.accept(MIDDLE), *talk.grants(1)]
     talk.says(*queue)
-    talk.sends_buffer(MIDDLE + 1, skip=[2, 3], high_seq=told)
+    talk.sends_buffer(MIDDLE + 1, skip=[2, 3], high_seq=newest)
     talk.sends_buffer(MIDDLE + 1, skip=[0, 1])
     frame = talk.says(*queue, talk.accept(MIDDLE + 1), *talk.grants(1))
     talk.looks_like("CTRL-05", frame, RECEIVER)
@@ -206,13 +206,13 @@ def beside_an_ok_too_early() -> Exchange:
 def beside_an_ok_of_a_part() -> Exchange:
     """Look-alike: the OK is for what came before the first of two LDATAs, and that acknowledged nothing."""
     talk = half_way("A buffer has two LDATAs, and is accepted up to the first; only the second acknowledges a message.")
-    told = talk.seq
+    newest = talk.seq
     talk.sends_buffer(MIDDLE)
     queue = [talk.accept(MIDDLE), *talk.grants(1)]
     talk.says(*queue)
     for number in (0, 1):
-        talk.sends_piece(MIDDLE + 1, number, high_seq=told)
-    talk.breaks("DATA-04", talk.sends_piece(MIDDLE + 1, 2, type="LDATA", high_seq=told), SENDER)
+        talk.sends_piece(MIDDLE + 1, number, high_seq=newest)
+    talk.breaks("DATA-04", talk.sends_piece(MIDDLE + 1, 2, type="LDATA", high_seq=newest), SENDER)
     talk.sends_piece(MIDDLE + 1, 3)
     talk.says(*queue, talk.accept(MIDDLE + 1), *talk.grants(1))
     return talk.finish(MIDDLE + 2)
@@ -339,13 +339,13 @@ def packet_not_captured() -> Exchange:
 def impatient_resend() -> Exchange:
     talk = half_way("The receiver asks for a buffer whose GO is not acknowledged, and of which nothing came.")
     talk.sends_buffer(MIDDLE)
-    told = talk.seq
+    newest = talk.seq
     messages = [talk.accept(MIDDLE), *talk.grants(1)]
     talk.says(*messages)
     talk.wait(100)
     offence = talk.says(*messages, talk.missing(MIDDLE + 2, range(4)))
     talk.breaks("TIMER-04", offence, RECEIVER, proof=SENDER)
-    talk.sends_buffer(MIDDLE + 1, high_seq=told)
+    talk.sends_buffer(MIDDLE + 1, high_seq=newest)
     talk.answers()
     return talk
 
@@ -390,11 +390,11 @@ def silence() -> Exchange:
 
 def unheard() -> Exchange:
     talk = half_way("The sender goes on without acknowledging a CONTROL for seconds.")
-    told = talk.seq
+    newest = talk.seq
     talk.sends_buffer(MIDDLE)
     control = talk.accepts(MIDDLE)
     talk.wait(4000)
-    frame = talk.sends_piece(MIDDLE + 1, 0, high_seq=told)
+    frame = talk.sends_piece(MIDDLE + 1, 0, high_seq=newest)
     talk.looks_like("CTRL-10", frame, SENDER)
     talk.looks_like("TIMER-01", control, RECEIVER)
     talk.sends_buffer(MIDDLE + 1, skip=[0])
