@@ -48,6 +48,7 @@ typedef struct session_totals {
     uint64_t packets_sent;
     uint64_t packets_received;
     uint64_t packets_retransmitted;
+    uint64_t packets_duplicate;
     uint64_t resends_sent;
     uint64_t data_timeouts;
     uint64_t wire_bytes;

@@ -31,6 +31,7 @@ void session_count(session *all, const step *one)
     totals->transfers += one->work.opened;
     totals->packets_sent += stats->packets_sent;
     totals->packets_retransmitted += stats->data_packets_retransmitted;
+    totals->packets_duplicate += stats->data_packets_duplicate;
     totals->packets_received += stats->packets_received;
     totals->resends_sent += stats->resends_sent;
     totals->data_timeouts += stats->data_timeouts;
@@ -208,6 +209,7 @@ static void add_totals(const session *all, summary *end)
     stats->packets_sent = totals->packets_sent;
     stats->packets_received = totals->packets_received;
     stats->data_packets_retransmitted = totals->packets_retransmitted;
+    stats->data_packets_duplicate = totals->packets_duplicate;
     stats->resends_sent = totals->resends_sent;
     stats->data_timeouts = totals->data_timeouts;
     end->wire_bytes = totals->wire_bytes;

@@ -157,16 +157,17 @@ json_t *summary_negotiated(const summary *end)
 json_t *summary_object(const summary *end)
 {
     const netblt_stats *stats = &end->info.stats; /* all zero without a connection */
-    return json_pack("{s:s, s:o, s:s, s:b, s:I, s:o, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:b, s:I, "
-                     "s:o}",
+    return json_pack("{s:s, s:o, s:s, s:b, s:I, s:o, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:b, "
+                     "s:I, s:o}",
                      "result", end->result, "reason", json_text(end->reason), "role", text_role(end->role), "active",
                      (int)end->active, "bytes", JSON_WHOLE(end->bytes), "sha256",
                      json_text(end->sha256[0] == '\0' ? NULL : end->sha256), "seconds", end->seconds, "goodput_bps",
                      summary_rate(end->bytes, end->seconds), "steady_bps",
                      summary_rate(end->bytes, end->steady_seconds), "packets_sent", JSON_WHOLE(stats->packets_sent),
-                     "packets_retransmitted", JSON_WHOLE(stats->data_packets_retransmitted), "data_timeouts",
-                     JSON_WHOLE(stats->data_timeouts), "wire_bytes", JSON_WHOLE(end->wire_bytes), "negotiated",
-                     summary_negotiated(end), "blake3", json_text(end->blake3[0] == '\0' ? NULL : end->blake3), "files",
+                     "packets_retransmitted", JSON_WHOLE(stats->data_packets_retransmitted), "packets_duplicate",
+                     JSON_WHOLE(stats->data_packets_duplicate), "data_timeouts", JSON_WHOLE(stats->data_timeouts),
+                     "wire_bytes", JSON_WHOLE(end->wire_bytes), "negotiated", summary_negotiated(end), "blake3",
+                     json_text(end->blake3[0] == '\0' ? NULL : end->blake3), "files",
                      json_known(end->is_tree, end->files), "bytes_held", json_known(end->is_tree, end->bytes_held),
                      "resumed", (int)end->resumed, "transfers", JSON_WHOLE(end->transfers), "sums",
                      end->sums != NULL ? end->sums : json_null());

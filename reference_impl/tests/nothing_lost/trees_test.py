@@ -75,6 +75,13 @@ def each_fault_of_a_copy_is_found(folder: Path) -> None:
     assert target != link.readlink()
 
 
+def appear(path: Path, content: bytes) -> None:
+    """The file has its whole content from the first moment on."""
+    aside = path.with_name(trees.OWN_PREFIX + "aside")
+    aside.write_bytes(content)
+    aside.replace(path)
+
+
 def a_part_under_a_final_name_is_seen(folder: Path) -> None:
     source, copy = make(folder, 2)
     new = trees.snapshot(source)
@@ -84,11 +91,9 @@ def a_part_under_a_final_name_is_seen(folder: Path) -> None:
     with trees.Watcher(copy, old, new) as watcher:
         time.sleep(0.05)
         assert watcher.violations == []
-        with (copy / name).open("wb") as file:
-            file.write(content[:10])
-            file.flush()
-            time.sleep(0.1)
-            file.write(content[10:])
+        appear(copy / name, content[:10])
+        time.sleep(0.1)
+        appear(copy / name, content)
     assert watcher.violations == [f"{name!r} is neither old nor new: file of 10 bytes"], watcher.violations
 
 
@@ -99,7 +104,7 @@ def an_old_file_that_goes_before_the_new_one_comes_is_seen(folder: Path) -> None
     with trees.Watcher(copy, {name: new[name]}, new) as watcher:
         (copy / name).unlink()
         time.sleep(0.1)
-        (copy / name).write_bytes((source / name).read_bytes())
+        appear(copy / name, (source / name).read_bytes())
     assert watcher.violations == [f"{name!r} had an old version and has none"], watcher.violations
 
 

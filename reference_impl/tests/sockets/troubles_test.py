@@ -20,7 +20,7 @@ FILE_BYTES = 3_000_000
 MORE_BYTES = 100_000_000
 PACED = ("--burst-size", "8", "--burst-interval", "5")  # 1.3 s for the file
 # More than a process reads at a time is in its socket when it comes to itself again.
-FAST = ("--burst-size", "44", "--burst-interval", "1", "--json")
+FAST = ("--burst-size", "44", "--burst-interval", "1")
 INTERRUPTED = 130
 UNREACHABLE = 3
 
@@ -36,7 +36,7 @@ class Transfer:
     ) -> None:
         self.source, self.target = Path(folder, "source"), Path(folder, "target")
         self.source.write_bytes(os.urandom(FILE_BYTES if pace == PACED else MORE_BYTES))
-        self.receiver = right.start(NETBLT, "recv", self.target, "--passive", "--encap", encap)
+        self.receiver = right.start(NETBLT, "recv", self.target, "--passive", "--encap", encap, "--json")
         assert self.receiver.stderr is not None
         assert "waiting" in self.receiver.stderr.readline()
         self.sender = left.start(NETBLT, "send", self.source, address, "--encap", encap, *pace)
@@ -44,14 +44,14 @@ class Transfer:
         assert self.sender.poll() is None
 
     def must_succeed(self) -> str:
-        """What the sender printed."""
+        """What the receiver printed."""
         printed = []
         for process in (self.sender, self.receiver):
             out, said = process.communicate(timeout=lab.PATIENCE_S)
             assert process.returncode == 0, said
             printed.append(out)
         assert self.source.read_bytes() == self.target.read_bytes()
-        return printed[0]
+        return printed[1]
 
 
 Ways = tuple[tuple[str, str], ...]
@@ -77,7 +77,8 @@ def a_receiver_that_was_stopped_asks_for_nothing_that_its_socket_holds(folder: s
         time.sleep(1.5)
         transfer.receiver.send_signal(signal.SIGCONT)
         said = json.loads(transfer.must_succeed())
-        assert said["packets_retransmitted"] == 0, said
+        # What the kernel dropped meanwhile comes again, and only once.
+        assert said["packets_duplicate"] == 0, said
 
 
 def a_path_that_becomes_narrower_is_used_in_fragments(folder: str) -> None:
