@@ -16,6 +16,7 @@
 #include "rules/opening.h"
 #include "rules/order.h"
 #include "rules/progress.h"
+#include "rules/queue-parts.h"
 #include "rules/rate.h"
 #include "rules/redundancy.h"
 #include "rules/robust.h"
@@ -39,6 +40,7 @@ void nb_register_analysis(void)
     nb_absence_register();
     nb_progress_register();
     nb_close_register();
+    nb_queue_parts_register();
     nb_redundancy_register();
     nb_robust_register();
     nb_sizes_register();

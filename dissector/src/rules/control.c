@@ -10,6 +10,7 @@
 #include "rules/judge.h"
 #include "rules/messages.h"
 #include "rules/outstanding.h"
+#include "rules/queue-parts.h"
 #include "rules/redundancy.h"
 #include "wireshark/memory.h"
 
@@ -129,13 +130,13 @@ static void judge_head(const struct nb_event *event, const struct nb_control *co
     }
     nb_keep(event, NB_RULE_CTRL_ACKED);
     nb_keep(event, NB_RULE_TIMER_CLEARED);
-    if (control->first > stream->acked + 1 || nb_redundancy_may_be_part(event, control)) {
+    if (control->first > stream->acked + 1 || nb_queue_may_be_part(event, control)) {
         queue->in_parts = true;
         controls->head = 0;
     }
     /* What was emitted right before it must be known, not to take a part for the head. */
-    if (!queue->in_parts && control->first > controls->head && nb_redundancy_directly_behind(event) &&
-        !nb_redundancy_continues(event, control)) {
+    if (!queue->in_parts && control->first > controls->head && nb_queue_directly_follows(event) &&
+        !nb_queue_continues(event, control)) {
         controls->head = control->first;
         controls->head_mark = nb_mark_of(event);
         controls->head_known = knew_acknowledgement(event, control->first);
@@ -373,7 +374,7 @@ static void judge_single(const struct nb_event *event, const struct nb_message *
     struct nb_charge charge = {.rule = NB_RULE_RESEND_SINGLE, .offender = event->end};
     const bool shared = share_a_packet(event, first, second);
 
-    if (shared || event->packet->length + second->bytes <= (int)nb_redundancy_capacity(event->stream)) {
+    if (shared || event->packet->length + second->bytes <= (int)nb_queue_capacity(event->stream)) {
         charge.excuse = !shared && together ? "this end may limit the length of a list"
                         : together          ? NULL
                                             : has_been_served(event, second->buffer, first_seq);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* DATA and LDATA packets (RFC 998 sections 3, 5.2, 5.3.1). Contradictions between two packets of the sender, or between
- * one and the RESPONSE, need no order: DATA-02..05, DATA-09, RESEND-03, NEG-06. DATA-01 needs a receiver's flow
- * without a gap (judge.h) or the whole buffer (analysis-requests.c). Packets that seem out of place are remembered for
- * that, too: a first visible copy may be a repair. */
+/* DATA and LDATA packets (RFC 998 sections 3, 5.2, 5.3.1) among the others. DATA-01 needs a receiver's flow without a
+ * gap (judge.h) or the whole buffer (requests.c). Packets that seem out of place are remembered for that, too: a first
+ * visible copy may be a repair. */
 #include "rules/data.h"
 
 #include "decode/content.h"
 #include "decode/netblt.h"
+#include "rules/data-shape.h"
 #include "rules/ends.h"
 #include "rules/judge.h"
 #include "rules/order.h"
@@ -33,238 +33,13 @@ static struct told_once *told_once(const struct nb_event *event)
     return (struct told_once *)nb_stream_reserved(event->stream, place);
 }
 
-struct view {
-    const struct nb_event *event;
-    const struct nb_terms *terms; /* RESPONSE */
-    struct nb_buffer *buffer;
-    struct nb_part *part;
-    uint32_t full; /* packets of a full buffer; 0 unknown */
-    int length;    /* data bytes */
-    int64_t ack;
-    bool last; /* L */
-    bool ldata;
-    bool known; /* length and content are those that were emitted */
-};
-
 static bool is_whole(const struct nb_packet *packet)
 {
     return packet->captured >= packet->end && !packet->fragment && packet->end == packet->length;
 }
 
-/* AMB-02 (c): some round Length up to a multiple of 4. */
-static bool fits_size(int length, int size)
-{
-    return length == size || (length > size && length - size <= 3 && (length + NB_DATA_HEADER_BYTES) % 4 == 0);
-}
-
-/* Data bytes in a full packet of the size that this one has. */
-static int size_of(const struct view *view)
-{
-    const int agreed = view->terms == NULL ? 0 : view->terms->data_packet_size;
-
-    return agreed == 0 ? 0 : nb_sizes_in_force(view->event->stream, agreed, view->length, view->ldata);
-}
-
-/* The last packet of a full buffer, but DATA, not LDATA: that is what is wrong with it (DATA-04). */
-static bool is_unmarked_end(const struct view *view)
-{
-    const uint32_t size = view->terms->data_packet_size;
-
-    return view->full > 0 && !view->ldata && view->event->packet->packet + 1U == view->full &&
-           view->length == (int)(view->terms->buffer_size - (view->full - 1) * size);
-}
-
-/* DATA-03, NEG-06 */
-static void judge_packet_size(const struct view *view)
-{
-    const struct nb_event *event = view->event;
-    const int size = size_of(view);
-    const int proposed = nb_terms_by(view->event->stream, view->event->stream->active == 1)->data_packet_size;
-    struct nb_charge charge = {
-        .rule = NB_RULE_DATA_PACKET_SIZE, .offender = event->end, .request_frame = view->terms->frame};
-
-    if (fits_size(view->length, size) || is_unmarked_end(view) ||
-        (view->ldata && view->length < size && (view->length > 0 || view->last))) {
-        nb_keep(event, NB_RULE_DATA_PACKET_SIZE);
-        if (proposed != size) {
-            nb_keep(event, NB_RULE_NEG_GOVERNS);
-        }
-        return;
-    }
-    if (view->ldata && view->length == 0) {
-        charge.rule = NB_RULE_DATA_LDATA;
-        charge.excuse = "its end may have been found late (AMB-42)";
-        nb_blame(event, &charge, "an LDATA without data ends buffer %u", view->buffer->life->number);
-        return;
-    }
-    if (proposed != size && view->length == proposed) {
-        charge.rule = NB_RULE_NEG_GOVERNS;
-        nb_blame(event, &charge, "%d bytes as the OPEN proposed, the RESPONSE made it %d", view->length, size);
-    }
-    charge.rule = NB_RULE_DATA_PACKET_SIZE;
-    charge.excuse = nb_sizes_are_open(event->stream) ? "an OK that offers it may have escaped the capture" : NULL;
-    nb_blame(event, &charge, "%s of %d bytes, the data packet size is %d%s", view->ldata ? "LDATA" : "DATA",
-             view->length, size, view->length + NB_DATA_HEADER_BYTES == size ? " (it counts the header)" : "");
-}
-
-/* Of an LDATA and a packet above it the LDATA is wrong, unless it is where a full buffer ends, or another follows.
- */
-static bool ended_early(const struct view *view)
-{
-    const uint32_t behind = (uint32_t)view->buffer->last + 1;
-
-    return view->full > 0 && behind < view->full && (!view->ldata || !view->last) &&
-           (uint32_t)view->event->packet->packet <= view->full;
-}
-
-/* In a full buffer. AMB-10: the base may be 1. AMB-42: an LDATA without data may follow. */
-static uint32_t highest_number(const struct view *view)
-{
-    const bool empty = view->ldata && view->length == 0;
-
-    return view->full + empty - view->event->stream->buffers.from_zero;
-}
-
-/* DATA-04: DATA where a full buffer ends. Before the OK only an LDATA without data can follow. */
-static void judge_unmarked_end(const struct view *view)
-{
-    const bool at_end = !view->event->stream->buffers.from_zero || view->event->packet->packet + 1U == view->full;
-
-    nb_buffer_ends_unmarked(view->event, view->buffer, at_end && view->length >= view->terms->data_packet_size);
-}
-
-/* DATA-04, DATA-05, RESEND-03: the type that belongs to a number. */
-static void judge_type(const struct view *view)
-{
-    const struct nb_event *event = view->event;
-    struct nb_buffer *buffer = view->buffer;
-    const int number = event->packet->packet;
-    const bool again = (view->part->flags & NB_PART_SEEN) != 0;
-    struct nb_charge charge = {.rule = NB_RULE_DATA_LDATA, .offender = event->end};
-
-    if (again && view->ldata != ((view->part->flags & NB_PART_LDATA) != 0)) {
-        charge.request_frame = view->part->frame;
-        nb_blame(event, &charge, "packet %d of buffer %u is %s now and was %s before", number, buffer->life->number,
-                 view->ldata ? "LDATA" : "DATA", view->ldata ? "DATA" : "LDATA");
-        charge.rule = NB_RULE_RESEND_IDENTITY;
-        nb_blame(event, &charge, "packet %d of buffer %u has another type when retransmitted", number,
-                 buffer->life->number);
-    } else if (buffer->last >= 0 && number > buffer->last && !again && ended_early(view)) {
-        charge.offending_frame = buffer->last_frame;
-        nb_blame(event, &charge, "the LDATA of buffer %u is packet %d, packet %d follows", buffer->life->number,
-                 buffer->last, number);
-        buffer->last = -1; /* the right one is still to come */
-        buffer->last_frame = 0;
-        buffer->ended_twice = true;
-    } else if (buffer->last >= 0 && (number > buffer->last || (view->ldata && number != buffer->last))) {
-        charge.request_frame = buffer->last_frame;
-        nb_blame(event, &charge, "packet %d of buffer %u, whose LDATA is packet %d", number, buffer->life->number,
-                 buffer->last);
-    } else if (view->ldata && number < buffer->life->highest) {
-        charge.request_frame = nb_frame_of(nb_first_sent(buffer->life, (uint32_t)buffer->life->highest));
-        nb_blame(event, &charge, "LDATA of buffer %u is packet %d, below packet %d", buffer->life->number, number,
-                 buffer->life->highest);
-    } else if (view->full > 0 && (uint32_t)number > highest_number(view)) {
-        charge.rule = NB_RULE_DATA_NUMBERS;
-        nb_blame(event, &charge, "packet %d of buffer %u, a full buffer has %u packets", number, buffer->life->number,
-                 view->full);
-    } else if (view->full > 0 && !view->ldata && (uint32_t)number + 1 >= view->full &&
-               (view->event->stream->buffers.from_zero || (uint32_t)number >= view->full)) {
-        judge_unmarked_end(view);
-    } else {
-        nb_keep(event, NB_RULE_DATA_LDATA);
-    }
-}
-
-/* DATA-09, with the first packet of a buffer. When others of the flagged buffer had L clear it is no last one after
- * all, and what follows is in order. */
-static void judge_behind_last(const struct view *view)
-{
-    struct nb_stream *stream = view->event->stream;
-    const struct nb_charge charge = {.rule = NB_RULE_DATA_LAST_FLAG,
-                                     .offender = view->event->end,
-                                     .offending_frame = stream->last.contested ? stream->last.frame : 0,
-                                     .request_frame = stream->last.frame};
-
-    if (view->buffer->distinct > 0) {
-        return;
-    }
-    nb_blame(view->event, &charge, "buffer %u is sent, though buffer %u was flagged as the last",
-             view->buffer->life->number, stream->last.buffer);
-    if (stream->last.contested) {
-        stream->last.known = false;
-        stream->last.ok_seq = 0;
-    }
-}
-
-/* DATA-09 */
-static void judge_last_flag(const struct view *view)
-{
-    const struct nb_event *event = view->event;
-    struct nb_stream *stream = view->event->stream;
-    struct nb_buffer *buffer = view->buffer;
-    struct nb_charge charge = {.rule = NB_RULE_DATA_LAST_FLAG, .offender = event->end};
-    const bool beyond =
-        stream->last.known && nb_buffer_is_after(&stream->buffers, buffer->life->number, stream->last.buffer);
-
-    if (buffer->distinct > 0 && view->last != buffer->last_flagged) {
-        stream->last.contested |= view->last || (stream->last.known && stream->last.buffer == buffer->life->number);
-        charge.request_frame = nb_frame_of(buffer->life->first_data);
-        nb_blame(event, &charge, "packet %u of buffer %u has L %s, others of the buffer have it %s",
-                 event->packet->packet, buffer->life->number, view->last ? "set" : "clear",
-                 view->last ? "clear" : "set");
-        if ((view->part->flags & NB_PART_SEEN) && view->last != ((view->part->flags & NB_PART_LAST) != 0)) {
-            charge.rule = NB_RULE_RESEND_IDENTITY;
-            nb_blame(event, &charge, "packet %u of buffer %u has another L flag when retransmitted",
-                     event->packet->packet, buffer->life->number);
-        }
-    } else if (beyond) {
-        judge_behind_last(view);
-    } else if (view->last && stream->buffers.highest != NULL && stream->highest_data_known &&
-               nb_buffer_is_after(&stream->buffers, stream->highest_data, buffer->life->number)) {
-        if (buffer->distinct == 0) { /* and not for each of its packets */
-            nb_blame(event, &charge, "buffer %u is flagged as the last, buffer %u was sent before",
-                     buffer->life->number, stream->highest_data);
-        }
-    } else {
-        nb_keep(event, NB_RULE_DATA_LAST_FLAG);
-    }
-    if (view->last && !stream->last.known) {
-        stream->last.known = true;
-        stream->last.buffer = buffer->life->number;
-        stream->last.frame = event->frame;
-        stream->last.ok_seq = buffer->ok_seq;
-    }
-}
-
-/* RESEND-03, DATA-13: the same number, the same content. Without good data checksums the network may have changed
- * it. */
-static void judge_identity(const struct view *view, uint32_t hash)
-{
-    const struct nb_event *event = view->event;
-    const struct nb_part *part = view->part;
-    const bool checked = event->packet->data_checksum == NB_GOOD;
-    const bool sure = checked && (part->flags & NB_PART_CHECKED);
-    struct nb_charge charge = {.rule = NB_RULE_RESEND_IDENTITY, .offender = event->end, .request_frame = part->frame};
-
-    if (part->length != view->length) {
-        nb_blame(event, &charge, "packet %u of buffer %u has %d bytes now and had %u before", event->packet->packet,
-                 view->buffer->life->number, view->length, part->length);
-    } else if ((part->flags & NB_PART_HASHED) && part->hash != hash &&
-               checked == ((part->flags & NB_PART_CHECKED) != 0)) { /* else it is another hash */
-        charge.excuse = sure ? NULL : "no data checksum excludes damage on the way";
-        nb_blame(event, &charge, "packet %u of buffer %u has other content than in frame %u", event->packet->packet,
-                 view->buffer->life->number, part->frame);
-        charge.rule = NB_RULE_DATA_UNREQUESTED;
-        nb_blame(event, &charge, "packet %u of buffer %u has other content than in frame %u", event->packet->packet,
-                 view->buffer->life->number, part->frame);
-    } else {
-        nb_keep(event, NB_RULE_RESEND_IDENTITY);
-    }
-}
-
 /* DATA-01 */
-static void judge_go(const struct view *view)
+static void judge_go(const struct nb_data_view *view)
 {
     const struct nb_event *event = view->event;
     struct nb_buffer *buffer = view->buffer;
@@ -289,7 +64,7 @@ static void judge_go(const struct view *view)
 }
 
 /* ORDER-01, ORDER-03: candidates; nb_requests_judge decides when all RESENDs are known. */
-static void judge_place(const struct view *view)
+static void judge_place(const struct nb_data_view *view)
 {
     const struct nb_event *event = view->event;
     struct nb_buffer *buffer = view->buffer;
@@ -319,7 +94,7 @@ static void judge_place(const struct view *view)
 }
 
 /* This packet goes past lower buffers that the sender has a GO for. Of each the earliest emitted is kept. */
-static void pass_lower(const struct view *view)
+static void pass_lower(const struct nb_data_view *view)
 {
     enum { BUFFERS_AT_MOST = 64 };
     const struct nb_event *event = view->event;
@@ -341,7 +116,7 @@ static void pass_lower(const struct view *view)
 }
 
 /* A copy that the network made has the same high-seq. */
-static void count_copy(const struct view *view)
+static void count_copy(const struct nb_data_view *view)
 {
     struct nb_part *part = view->part;
     const uint16_t ack = view->event->packet->high_seq;
@@ -354,7 +129,7 @@ static void count_copy(const struct view *view)
 }
 
 /* DATA-13, at once: perhaps the RESEND was not captured. nb_requests_judge decides. */
-static void suspect_copy(const struct view *view)
+static void suspect_copy(const struct nb_data_view *view)
 {
     const struct nb_event *event = view->event;
     struct nb_part *part = view->part;
@@ -378,7 +153,7 @@ static void suspect_copy(const struct view *view)
 }
 
 /* RESEND-08: it was requested before it was sent at all, and the sender knew. */
-static void note_early_request(const struct view *view)
+static void note_early_request(const struct nb_data_view *view)
 {
     struct nb_part *part = view->part;
 
@@ -390,7 +165,7 @@ static void note_early_request(const struct view *view)
 
 /* ORDER-04: with its GO known the next buffer follows in the next burst. Here: it waited for the OK of the one before.
  * / */
-static void judge_gap(const struct view *view)
+static void judge_gap(const struct nb_data_view *view)
 {
     enum { INTERVALS = 3 };
     const double slack_s = 0.1;
@@ -416,7 +191,7 @@ static void judge_gap(const struct view *view)
     }
 }
 
-static void begin_buffer(const struct view *view)
+static void begin_buffer(const struct nb_data_view *view)
 {
     const struct nb_event *event = view->event;
     struct nb_buffer *buffer = view->buffer;
@@ -434,18 +209,10 @@ static void begin_buffer(const struct view *view)
     }
 }
 
-/* Without what AMB-02 (c) rounds up. */
-static int clipped_length(const struct view *view)
-{
-    const int size = size_of(view);
-
-    return size > 0 && fits_size(view->length, size) ? size : view->length;
-}
-
 /* CTRL-06: who sends data of a buffer has got its GO, and must acknowledge it when nothing below is missing. The first
  * packets may have been made before the acknowledgement was. Data that were captured before their GO may have been sent
  * without it, which is reported as such (DATA-01). */
-static void judge_own_go(const struct view *view)
+static void judge_own_go(const struct nb_data_view *view)
 {
     const struct nb_buffer *buffer = view->buffer;
     const struct nb_charge charge = {
@@ -462,7 +229,7 @@ static void judge_own_go(const struct view *view)
     }
 }
 
-static void take_first(const struct view *view)
+static void take_first(const struct nb_data_view *view)
 {
     const struct nb_event *event = view->event;
     struct nb_buffer *buffer = view->buffer;
@@ -474,7 +241,7 @@ static void take_first(const struct view *view)
         begin_buffer(view);
     }
     buffer->distinct++;
-    buffer->bytes += (unsigned)clipped_length(view);
+    buffer->bytes += (unsigned)nb_data_clipped_length(view);
     buffer->low_ack = buffer->distinct == 1 ? view->ack : MIN(buffer->low_ack, view->ack);
     buffer->next_ack = buffer->distinct == 1 ? 0 : MAX(buffer->next_ack, MIN(buffer->told_ack, view->ack));
     buffer->told_ack = MAX(buffer->told_ack, view->ack);
@@ -492,7 +259,7 @@ static void take_first(const struct view *view)
     view->part->flags |= NB_PART_SEEN | (view->ldata ? NB_PART_LDATA : 0) | (view->last ? NB_PART_LAST : 0);
 }
 
-static void take_content(const struct view *view, bool again)
+static void take_content(const struct nb_data_view *view, bool again)
 {
     const struct nb_event *event = view->event;
     struct nb_part *part = view->part;
@@ -510,7 +277,7 @@ static void take_content(const struct view *view, bool again)
     const uint32_t hash =
         event->packet->data_checksum == NB_GOOD ? nb_summed_hash(event->packet) : nb_content_hash(event->packet);
     if (again) {
-        judge_identity(view, hash);
+        nb_data_judge_identity(view, hash);
     }
     if (!(part->flags & NB_PART_HASHED)) {
         part->hash = hash;
@@ -577,7 +344,7 @@ static bool is_expected(const struct nb_buffer *buffer)
 }
 
 /* DATA-12: one more buffer is in transfer. */
-static void count_buffer(const struct view *view)
+static void count_buffer(const struct nb_data_view *view)
 {
     if (!view->buffer->counted && view->buffer->ok_seq == 0) {
         view->buffer->counted = true;
@@ -611,13 +378,13 @@ void nb_data_packet(const struct nb_event *event)
     struct nb_stream *stream = event->stream;
     const struct nb_packet *packet = event->packet;
     const struct nb_terms *terms = nb_terms_of(stream);
-    struct view view = {.event = event,
-                        .terms = terms,
-                        .ack = event->ack.now,
-                        .length = packet->length - packet->layout->data,
-                        .last = (packet->data_flags & NB_DATA_LAST_BUFFER) != 0,
-                        .ldata = packet->type == NB_LDATA,
-                        .known = is_whole(packet)};
+    struct nb_data_view view = {.event = event,
+                                .terms = terms,
+                                .ack = event->ack.now,
+                                .length = packet->length - packet->layout->data,
+                                .last = (packet->data_flags & NB_DATA_LAST_BUFFER) != 0,
+                                .ldata = packet->type == NB_LDATA,
+                                .known = is_whole(packet)};
 
     judge_mode(event);
     judge_fragments(event);
@@ -639,11 +406,11 @@ void nb_data_packet(const struct nb_event *event)
 
     stream->buffers.from_zero |= packet->packet == 0;
     if (terms != NULL) {
-        judge_packet_size(&view);
+        nb_data_judge_packet_size(&view);
     }
     judge_go(&view);
-    judge_type(&view);
-    judge_last_flag(&view);
+    nb_data_judge_type(&view);
+    nb_data_judge_last_flag(&view);
     if (!again) {
         take_first(&view);
     }

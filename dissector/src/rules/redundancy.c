@@ -18,10 +18,9 @@
 #include "decode/netblt.h"
 #include "rules/ack-trail.h"
 #include "rules/judge.h"
+#include "rules/queue-parts.h"
 #include "wireshark/memory.h"
 
-/* A packet of this size passes any path and any implementation's limit, unless full DATA packets are smaller still. */
-#define PATH_LIMIT_BYTES 512
 /* Missing messages named in a text. */
 #define NAMED_MESSAGES 6
 #define NAMED_BYTES (NAMED_MESSAGES * sizeof("65535, ") + sizeof(", ..."))
@@ -56,46 +55,19 @@ struct pending {
     int64_t lowest;  /* message that was not acknowledged */
     int64_t highest; /* message in it */
     double when;
-    bool before_part;    /* another part of its queue may follow it at once, with lower messages */
-    bool here;           /* captured at its end: no acknowledgement can have been missed */
-    unsigned part_bytes; /* it may be the next part of a queue in parts, unless a CONTROL of this end is that large */
-    unsigned part_messages; /* and holds so many messages; 0: it is no part */
+    bool before_part;          /* another part of its queue may follow it at once, with lower messages */
+    bool here;                 /* captured at its end: no acknowledgement can have been missed */
+    struct nb_queue_size part; /* it may be the next part of a queue in parts, unless a CONTROL of this end is that
+                                  large and holds so many messages; zeros: it is no part */
     struct nb_ack_trail trail;
 };
 
-/* The CONTROL captured before, late ones left out, for recognizing a queue in parts (AMB-33). */
-struct previous {
-    int64_t highest;
-    int64_t head;     /* the queue began here: the first message of it, or of the first of its parts */
-    double head_when; /* when the CONTROL that began there was captured */
-    uint32_t frame;
-    double when;
-    double began; /* when that part was captured */
-    unsigned bytes;
-    unsigned messages;
-    bool starts_queue; /* all before the head is acknowledged, or may be in a part that was not captured */
-    bool numbered;     /* `number` is valid */
-    uint64_t number;
-};
-
 struct redundancy {
-    struct previous previous;
-    unsigned largest_bytes;
-    unsigned largest_shared; /* of the CONTROLs with several messages: a single one must be sent, however large */
-    unsigned most_messages;  /* in a CONTROL */
-    bool told;               /* told_number is valid */
-    int64_t unknown_told;    /* a message that was never captured: CONTROLs that lack no other are reported once */
-    uint64_t told_number;    /* the sender's newest packet of which is known that it
-                                acknowledges no more than was captured */
+    bool told;            /* told_number is valid */
+    int64_t unknown_told; /* a message that was never captured: CONTROLs that lack no other are reported once */
+    uint64_t told_number; /* the sender's newest packet of which is known that it acknowledges no more than was
+                             captured */
     struct pending pending;
-};
-
-/* What a CONTROL that leaves out the lowest messages may be, of a queue larger than one packet. */
-enum part {
-    NO_PART,
-    NEXT_PART,
-    LONE_PART,   /* the part before may have escaped the capture */
-    SPREAD_PART, /* what it leaves out was sent right before it */
 };
 
 struct gap {
@@ -147,13 +119,6 @@ static void find_gap(const struct nb_event *event, const bool *present, int64_t 
     }
 }
 
-unsigned nb_redundancy_capacity(const struct nb_stream *stream)
-{
-    const unsigned full_data = nb_layout_of(stream->dialect)->data + stream->data_packet_size;
-
-    return MAX(state_of(stream)->largest_bytes, MIN(full_data, PATH_LIMIT_BYTES));
-}
-
 /* DEMUX-04: a late packet of the connection before must not be taken for one of this. */
 static bool of_this_connection(const struct nb_event *event)
 {
@@ -165,68 +130,22 @@ static bool of_this_connection(const struct nb_event *event)
             nb_emission_counts(&stream->end[event->end].flow, NB_EVIDENCE_BITS));
 }
 
-/* Of a packet with these messages; UINT_MAX: one was not captured yet, of any size. */
-static unsigned queue_bytes(const struct nb_stream *stream, int64_t first, int64_t highest)
-{
-    unsigned bytes = NB_HEADER_BYTES;
-
-    for (int64_t seq = first; seq <= highest; seq++) {
-        const struct nb_message_life *body = nb_message_find(&stream->messages, seq);
-        if (body == NULL && (uint16_t)seq != 0) {
-            return UINT_MAX;
-        }
-        bytes += body == NULL ? 0 : body->bytes;
-    }
-    return bytes;
-}
-
-/* All messages from `first` on may be more than this end has ever put into one packet together. */
-static bool is_beyond_one_packet(const struct nb_stream *stream, int64_t first, int64_t highest)
-{
-    const struct redundancy *state = state_of(stream);
-
-    return highest - first >= (int64_t)state->most_messages ||
-           queue_bytes(stream, first, highest) > state->largest_shared;
-}
-
-/* By the IP IDs nothing was emitted between this and the CONTROL before. */
-bool nb_redundancy_directly_behind(const struct nb_event *event)
-{
-    const struct previous *previous = &state_of(event->stream)->previous;
-
-    return event->emitted.arrival == NB_IN_ORDER && previous->numbered && previous->number + 1 == event->emitted.number;
-}
-
-/* The CONTROL emitted right before this one may be unknown, and hold the part before it, of a queue too large for one
- * packet. What this end knew to be acknowledged may be less than what was captured by now: the queue may still begin
- * where it began. */
-static bool may_lack_a_part(const struct nb_event *event, const struct nb_control *control)
-{
-    const struct nb_stream *stream = event->stream;
-    const struct previous *previous = &state_of(stream)->previous;
-    const int64_t head =
-        previous->starts_queue && previous->head > 0 ? MIN(previous->head, stream->acked + 1) : stream->acked + 1;
-
-    return event->emitted.arrival == NB_LATE ||
-           (!nb_redundancy_directly_behind(event) && is_beyond_one_packet(stream, head, control->highest));
-}
-
 /* The excuse that the capture cannot exclude, NULL when only a later sender packet is wanting. */
-static const char *excuse(const struct nb_event *event, const struct gap *gap, enum part part)
+static const char *excuse(const struct nb_event *event, const struct gap *gap, enum nb_queue_part_kind part)
 {
     const struct nb_stream *stream = event->stream;
 
     if (!nb_whole_story(stream)) {
         return nb_what_is_missing(stream);
     }
-    if (gap->bytes > nb_redundancy_capacity(stream)) {
+    if (gap->bytes > nb_queue_capacity(stream)) {
         return nb_file_printf("the queue of %u bytes may be split (a packet here holds %u)", gap->bytes,
-                              nb_redundancy_capacity(stream));
+                              nb_queue_capacity(stream));
     }
-    if (part == LONE_PART) {
+    if (part == NB_LONE_PART) {
         return "a part of the queue, sent right before it, may have escaped the capture";
     }
-    if (part == SPREAD_PART) {
+    if (part == NB_SPREAD_PART) {
         return "the rest of the queue was sent right before it";
     }
     if (!of_this_connection(event)) {
@@ -249,17 +168,17 @@ static bool shows_all_it_knew(const struct nb_event *event)
 }
 
 /* No CONTROL has shown yet that the queue would have fitted one packet. */
-static bool may_be_part(const struct redundancy *state)
+static bool may_be_part(const struct nb_stream *stream)
 {
-    return state->largest_shared < state->pending.part_bytes || state->most_messages < state->pending.part_messages;
+    return !nb_queue_held(stream, &state_of(stream)->pending.part);
 }
 
 /* Acknowledged by now, and still no proof: one will hardly come. */
-static bool is_stuck(const struct redundancy *state)
+static bool is_stuck(const struct nb_stream *stream)
 {
-    const struct pending *pending = &state->pending;
+    const struct pending *pending = &state_of(stream)->pending;
 
-    return may_be_part(state) ||
+    return may_be_part(stream) ||
            (pending->trail.more != 0 && (pending->holes > 0 || pending->disorder || pending->below == 0));
 }
 
@@ -286,148 +205,54 @@ static uint32_t frame_of_message(const struct nb_stream *stream, int64_t seq)
 }
 
 static void await_proof(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
-                        enum part part, struct nb_finding *suspicion)
+                        enum nb_queue_part_kind part, struct nb_finding *suspicion)
 {
     struct redundancy *state = state_of(event->stream);
 
-    if (state->pending.active && (part == NEXT_PART || !is_stuck(state))) {
+    if (state->pending.active && (part == NB_NEXT_PART || !is_stuck(event->stream))) {
         return; /* the earlier one is nearer to its proof */
     }
-    state->pending =
-        (struct pending){.active = true,
-                         .frame = event->frame,
-                         .request_frame = frame_of_message(event->stream, gap->last_missing),
-                         .missing = gap->last_missing,
-                         .newest_before = control->newest_before,
-                         .first = control->first,
-                         .uncaptured = gap->unknown != 0,
-                         .lowest = event->stream->acked + 1,
-                         .highest = control->highest,
-                         .when = event->now,
-                         .before_part = is_beyond_one_packet(event->stream, event->stream->acked + 1, control->highest),
-                         .here = shows_all_it_knew(event),
-                         .offender = event->end,
-                         .suspicion = suspicion,
-                         .numbered = event->emitted.arrival != NB_NO_ORDER,
-                         .number = event->emitted.number};
-    if (part == NEXT_PART) {
-        const struct nb_message_life *first = nb_message_find(&event->stream->messages, control->first);
-        state->pending.part_bytes = state->previous.bytes + first->bytes;
-        state->pending.part_messages = state->previous.messages + 1;
+    state->pending = (struct pending){
+        .active = true,
+        .frame = event->frame,
+        .request_frame = frame_of_message(event->stream, gap->last_missing),
+        .missing = gap->last_missing,
+        .newest_before = control->newest_before,
+        .first = control->first,
+        .uncaptured = gap->unknown != 0,
+        .lowest = event->stream->acked + 1,
+        .highest = control->highest,
+        .when = event->now,
+        .before_part = nb_queue_is_beyond_one_packet(event->stream, event->stream->acked + 1, control->highest),
+        .here = shows_all_it_knew(event),
+        .offender = event->end,
+        .suspicion = suspicion,
+        .numbered = event->emitted.arrival != NB_NO_ORDER,
+        .number = event->emitted.number};
+    if (part == NB_NEXT_PART) {
+        state->pending.part = nb_queue_with_next(event, control);
     }
     begin_trail(event->stream, &state->pending.trail);
 }
 
-/* Between the first and the last part of a queue, and between a part and the next one. */
-#define SOON_S 0.05
-#define LONG_S 0.1
-
-/* Parts of one queue may be torn apart by so much on their way. A path that changes the order holds packets up. */
-static double parts_within_s(const struct nb_event *event, double torn_apart_s)
-{
-    const double held_up_s = 0.5;
-    const struct nb_stream *stream = event->stream;
-
-    return stream->end[stream->sender == 0 ? 1 : 0].flow.climbing ? torn_apart_s : held_up_s;
-}
-
-bool nb_redundancy_continues(const struct nb_event *event, const struct nb_control *control)
-{
-    const struct previous *previous = &state_of(event->stream)->previous;
-
-    return control->first == previous->highest + 1 && event->now - previous->when < parts_within_s(event, LONG_S);
-}
-
-bool nb_redundancy_may_be_part(const struct nb_event *event, const struct nb_control *control)
-{
-    const struct previous *previous = &state_of(event->stream)->previous;
-
-    return previous->bytes > 0 && control->first == previous->highest + 1 &&
-           previous->bytes + event->packet->length - NB_HEADER_BYTES > nb_redundancy_capacity(event->stream);
-}
-
-/* It gives OK for a buffer whose end was captured after the part before: no queue can have held both. */
-static bool answers_what_came_since(const struct nb_event *event, const struct nb_control *control)
-{
-    struct nb_stream *stream = event->stream;
-
-    for (int64_t seq = control->first; seq <= control->highest; seq++) {
-        const struct nb_message_life *told = nb_message_find(&stream->messages, seq);
-        const struct nb_buffer *buffer =
-            told != NULL && told->type == NB_OK ? nb_buffer_find(&stream->buffers, told->buffer) : NULL;
-        if (buffer != NULL && buffer->last_frame > state_of(event->stream)->previous.frame) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* It goes on where the CONTROL before it ended, not long after the first part, and no CONTROL of this end was ever
- * large enough for more, or held more messages: some count them. */
-static bool is_next_part(const struct nb_event *event, const struct nb_control *control)
-{
-    const struct redundancy *state = state_of(event->stream);
-    const struct nb_message_life *first = nb_message_find(&event->stream->messages, control->first);
-
-    return state->previous.starts_queue && first != NULL && control->first == state->previous.highest + 1 &&
-           event->now - state->previous.began < parts_within_s(event, SOON_S) &&
-           (state->previous.bytes + first->bytes >
-                MAX(state->largest_shared, control->messages > 1 ? event->packet->length : 0) ||
-            state->previous.messages + 1 > MAX(state->most_messages, control->messages)) &&
-           !answers_what_came_since(event, control);
-}
-
-/* A queue that is more than this end has ever put into one packet, in packets that share no message: all that this one
- * leaves out was sent right before it, and nothing of what it holds. */
-static bool is_spread(const struct nb_event *event, const struct nb_control *control)
-{
-    const struct nb_stream *stream = event->stream;
-    nb_moment missing_since = event->moment, present_until = 0;
-
-    if (control->highest > stream->acked + NB_MESSAGE_WINDOW ||
-        !is_beyond_one_packet(stream, stream->acked + 1, control->highest)) {
-        return false;
-    }
-    for (int64_t seq = stream->acked + 1; seq <= control->highest; seq++) {
-        const struct nb_message_life *life = nb_message_find(&stream->messages, seq);
-        const bool present = control->present[seq - stream->acked - 1];
-        const unsigned before = life == NULL ? 0 : life->sent - present; /* sendings */
-        const nb_moment last = before == 0 ? 0 : nb_message_sendings(life)[before - 1];
-        missing_since = present ? missing_since : MIN(missing_since, last);
-        present_until = present ? MAX(present_until, last) : present_until;
-    }
-    return missing_since > present_until &&
-           event->now - nb_seconds(nb_time_of(missing_since)) < parts_within_s(event, SOON_S) &&
-           !answers_what_came_since(event, control);
-}
-
-static enum part part_of_queue(const struct nb_event *event, const struct nb_control *control)
-{
-    if (control->first > event->stream->acked + 1 && !nb_sees_all_of(event->stream, event->end) &&
-        may_lack_a_part(event, control)) {
-        return LONE_PART; /* even if it goes on where the CONTROL before it ended: that may be no part of this queue */
-    }
-    return is_next_part(event, control) ? NEXT_PART : is_spread(event, control) ? SPREAD_PART : NO_PART;
-}
-
 /* All that this end knew was captured, and all its messages would have fitted one packet. */
-static bool is_proven_here(const struct nb_event *event, const struct nb_control *control, enum part part)
+static bool is_proven_here(const struct nb_event *event, const struct nb_control *control, enum nb_queue_part_kind part)
 {
-    return part == NO_PART && shows_all_it_knew(event) &&
-           !is_beyond_one_packet(event->stream, event->stream->acked + 1, control->highest);
+    return part == NB_NO_PART && shows_all_it_knew(event) &&
+           !nb_queue_is_beyond_one_packet(event->stream, event->stream->acked + 1, control->highest);
 }
 
 /* That the missing message was not captured is its only excuse: it will show itself (CTRL-01). */
-static bool lacks_only_itself(const struct nb_event *event, const struct gap *gap, enum part part)
+static bool lacks_only_itself(const struct nb_event *event, const struct gap *gap, enum nb_queue_part_kind part)
 {
     struct gap captured = *gap;
 
     captured.unknown = 0;
-    return part == NO_PART && excuse(event, &captured, part) == NULL;
+    return part == NB_NO_PART && excuse(event, &captured, part) == NULL;
 }
 
 static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
-                          enum part part)
+                          enum nb_queue_part_kind part)
 {
     if (gap->known == 0 && gap->unknown == state_of(event->stream)->unknown_told) {
         return; /* it has no more than the CONTROL before */
@@ -440,7 +265,7 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, c
                                      .request_frame = frame_of_message(event->stream, gap->last_missing),
                                      .excuse = why != NULL ? why
                                                : proven    ? NULL
-                                               : part == NEXT_PART
+                                               : part == NB_NEXT_PART
                                                    ? "it may be the next part of a queue that this end "
                                                      "sends in small packets"
                                                    : "an ack may have been missed; later frames decide"};
@@ -473,7 +298,7 @@ static void notice_repetition(const struct nb_event *event, const bool *present)
 /* Another part of its queue may still come. */
 static bool may_be_followed(const struct nb_event *event, const struct pending *pending)
 {
-    return pending->before_part && event->now - pending->when < parts_within_s(event, SOON_S);
+    return pending->before_part && event->now - pending->when < nb_queue_parts_within_s(event, NB_PARTS_SOON_S);
 }
 
 static bool holds(const struct nb_event *event, const struct nb_control *control, int64_t seq)
@@ -519,49 +344,7 @@ static void notice_uncaptured(const struct nb_event *event, const struct nb_cont
     pending->uncaptured = false;
     pending->active = holds(event, control, pending->missing) && holds(event, control, pending->highest) &&
                       event->emitted.arrival != NB_LATE && nb_shows_all_of(stream, event->end) &&
-                      queue_bytes(stream, pending->lowest, pending->highest) <= nb_redundancy_capacity(stream);
-}
-
-static void remember_size(const struct nb_event *event, const struct nb_control *control)
-{
-    struct redundancy *state = state_of(event->stream);
-
-    state->largest_bytes = MAX(state->largest_bytes, event->packet->length);
-    state->largest_shared = MAX(state->largest_shared, control->messages > 1 ? event->packet->length : 0);
-    state->most_messages = MAX(state->most_messages, control->messages);
-}
-
-/* It begins where the captured acknowledgements end, and still it may go on from a part before it that was not
- * captured: what was captured near the sender may not have come to this end yet. */
-static bool may_go_on(const struct nb_event *event, const struct nb_control *control)
-{
-    const struct previous *previous = &state_of(event->stream)->previous;
-
-    return event->emitted.arrival == NB_IN_ORDER && previous->starts_queue && control->first > previous->head &&
-           event->now - previous->head_when < parts_within_s(event, LONG_S) && may_lack_a_part(event, control);
-}
-
-static void remember_control(const struct nb_event *event, const struct nb_control *control, enum part part)
-{
-    struct redundancy *state = state_of(event->stream);
-    const bool starts = control->first <= event->stream->acked + 1;
-    const bool keeps_head =
-        (part != NO_PART && (!starts || nb_redundancy_directly_behind(event))) || may_go_on(event, control);
-
-    if (event->emitted.arrival == NB_LATE) {
-        return; /* what comes next was emitted after another */
-    }
-    state->previous = (struct previous){.highest = control->highest,
-                                        .head = keeps_head ? state->previous.head : control->first,
-                                        .frame = event->frame,
-                                        .when = event->now,
-                                        .head_when = keeps_head ? state->previous.head_when : event->now,
-                                        .began = part == NEXT_PART && !starts ? state->previous.began : event->now,
-                                        .bytes = event->packet->length,
-                                        .messages = control->messages,
-                                        .starts_queue = starts || part != NO_PART,
-                                        .numbered = event->emitted.arrival == NB_IN_ORDER,
-                                        .number = event->emitted.number};
+                      nb_queue_bytes(stream, pending->lowest, pending->highest) <= nb_queue_capacity(stream);
 }
 
 /* File scope. */
@@ -599,14 +382,14 @@ static void judge_pending_here(const struct nb_event *event)
     struct redundancy *state = state_of(event->stream);
     struct pending *pending = &state->pending;
 
-    if (pending->active && pending->here && !pending->uncaptured && !pending->before_part && !may_be_part(state) &&
-        nb_whole_story(event->stream)) {
+    if (pending->active && pending->here && !pending->uncaptured && !pending->before_part &&
+        !may_be_part(event->stream) && nb_whole_story(event->stream)) {
         report_violation(event, pending);
         pending->active = false;
     }
 }
 
-static void judge_queue(const struct nb_event *event, const struct nb_control *control, enum part part)
+static void judge_queue(const struct nb_event *event, const struct nb_control *control, enum nb_queue_part_kind part)
 {
     const struct nb_stream *stream = event->stream;
     struct gap gap;
@@ -631,14 +414,14 @@ static void judge_queue(const struct nb_event *event, const struct nb_control *c
 
 void nb_redundancy_control(const struct nb_event *event, const struct nb_control *control)
 {
-    remember_size(event, control);
-    const enum part part = part_of_queue(event, control);
+    nb_queue_note_size(event, control);
+    const enum nb_queue_part_kind part = nb_queue_part(event, control);
     notice_repetition(event, control->present);
     notice_uncaptured(event, control);
     notice_other_part(event, control);
     judge_pending_here(event);
     judge_queue(event, control, part);
-    remember_control(event, control, part);
+    nb_queue_remember(event, control, part);
 }
 
 /* From the IP IDs that were captured after the CONTROL, in order, and what is missing among them. */
@@ -659,7 +442,7 @@ static bool is_proven(const struct nb_event *event, const struct pending *pendin
 {
     const struct nb_stream *stream = event->stream;
 
-    if (may_be_part(state_of(stream)) || pending->uncaptured || may_be_followed(event, pending)) {
+    if (may_be_part(stream) || pending->uncaptured || may_be_followed(event, pending)) {
         return false;
     }
     if (pending->here) {
