@@ -8,6 +8,9 @@ BUILD=$ROOT/build VENV=$ROOT/.venv
 
 # What is tested or measured does not depend on earlier transfers (docs/netblt.md, remembered paths).
 export NETBLT_NO_PATH_MEMORY=1
+# Compiled Python modules are kept: else each of the hundreds of commands that tests start compiles its modules again,
+# and each worker of pytest all tests.
+unset PYTHONDONTWRITEBYTECODE
 
 say() { printf '%s\n' "$*"; }
 step() { printf '\n== %s\n' "$*"; }

@@ -29,7 +29,7 @@ from netblt_conformance.mutants import mutants, subject
 from netblt_conformance.mutants.mutants import MutantError
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Kind, Type
-from selftest.faulty import faulty_library
+from selftest.faulty import faulty_library, objects
 from selftest.small_scripts import TERMS, WAIT, replayed
 
 if TYPE_CHECKING:
@@ -371,7 +371,7 @@ def crashing(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> P
     text = source.read_text(encoding="utf-8")
     assert text.count("resends_sent++;") == 1
     source.write_text(text.replace("resends_sent++;", "resends_sent++; __builtin_trap();"), encoding="utf-8")
-    subject.iut_builder().build_iut(folder / "core", folder / "crashing.so", cache=folder)
+    subject.iut_builder().build_iut(folder / "core", folder / "crashing.so", cache=objects())
     return folder / "crashing.so"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.catalogue import catalogue
+from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.verdicts import Cause, Result, Verdict
 from netblt_conformance.judges import second, standings
 from netblt_conformance.judges.comparable import COMPARABLE
@@ -238,6 +239,18 @@ def test_a_suspicion_in_the_frame_of_a_violation_is_no_violation(
 def test_without_the_report_of_conclusions_findings_speak_alone() -> None:
     (connection,) = standings.Reports().connections([finding(3, "suspected"), finding(9, "violation")])
     assert connection.standings["CTRL-04"].conclusion == Conclusion.VIOLATED
+
+
+def test_a_plugin_without_the_report_is_named_as_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file in the place of the plugin that is none: tshark runs without it."""
+    capture = transfer(tmp_path, *GOOD) / CAPTURE
+    (of_this_version, *_) = plugin_folder().glob("*/epan/netblt.so")
+    plugin = tmp_path / "plugins" / of_this_version.relative_to(plugin_folder())
+    plugin.parent.mkdir(parents=True)
+    plugin.write_bytes(b"")
+    monkeypatch.setenv("NETBLT_PLUGIN_DIR", str(tmp_path / "plugins"))
+    with Tshark() as tshark, pytest.raises(JudgeError, match="no report findings: it is older than this suite"):
+        tshark.findings(capture)
 
 
 @pytest.mark.usefixtures("built_library")

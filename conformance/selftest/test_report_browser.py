@@ -375,13 +375,13 @@ def test_a_result_without_packets_says_why(tab: Tab) -> None:
 
 
 def test_the_page_of_an_experiment_draws_charts_that_zoom(browser: Browser, tmp_path: Path) -> None:
-    assert cli.main(["run", "sharing", "--report", str(tmp_path)]) == 0
+    assert cli.main(["run", "section8-parallel", "--report", str(tmp_path)]) == 0
     complaints = Complaints()
     with opened(browser) as tab:
         complaints.watch(tab)
         tab.goto((tmp_path / "index.html").as_uri())
         titles = tab.locator("figcaption").all_inner_texts()
-        assert tab.locator("figure canvas").count() == len(titles) == 11
+        assert tab.locator("figure canvas").count() == len(titles) == 15
         assert any("Runs compared: throughput" in title for title in titles)
         assert tab.locator("th").first.get_attribute("title")
         picture = "document.querySelector('figure canvas').toDataURL()"

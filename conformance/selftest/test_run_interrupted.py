@@ -48,14 +48,14 @@ sys.exit(cli.main(sys.argv[1:]))
 class Phase(NamedTuple):
     begins: str  # the function that is called first
     delays_s: tuple[float, ...]  # from there to the signal
-    select: str = "OPEN"
+    select: str = "CLOSE"
     pause_s: float = 0.0  # of a phase that may be over too soon
 
 
 PHASES = {
     "the second judge": Phase("netblt_conformance.judges.second:disagreements", (0.0, 0.05, 0.2)),
     "the third judge": Phase("netblt_conformance.reference.third:disagreements", (0.0, 0.02, 0.05)),
-    "the sweeps": Phase("netblt_conformance.run.running:_sweep", (0.0, 0.1, 0.5), "OPEN,sweep_pipelined"),
+    "the sweeps": Phase("netblt_conformance.run.running:_sweep", (0.0, 0.1, 0.5), "CLOSE,sweep_pipelined"),
     "the files": Phase("netblt_conformance.report.files:write", (0.0, 0.1), pause_s=0.5),
     "the page": Phase("netblt_conformance.report.page.render:write", (0.0, 0.1), pause_s=0.5),
 }
@@ -96,7 +96,7 @@ def test_a_signal_in_any_phase_leaves_the_results_of_all_cases(
         lines = (tmp_path / files.JSON_LINES).read_text(encoding="utf-8").splitlines()
         first, *others = [json.loads(line) for line in lines]
         assert first["complete"] is (name in WRITING)
-        assert len(others) >= 100
+        assert len(others) >= 40
         assert not [row for row in others if row["verdict"] in ("FAIL", "ERROR")]
         assert ET.parse(tmp_path / files.JUNIT).getroot().get("tests") == str(len(others))
         assert "</html>" in (tmp_path / render.NAME).read_text(encoding="utf-8")

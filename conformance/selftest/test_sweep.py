@@ -24,7 +24,7 @@ from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.shrink import shrink
 from netblt_conformance.sweep.stage import Sweep
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
-from selftest.faulty import faulty_library
+from selftest.faulty import faulty_library, objects
 
 if TYPE_CHECKING:
     from netblt_conformance.simlib import Iut
@@ -211,7 +211,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> dic
         assert text.count(old) == 1, f"{file}: {old!r} is not there once"
         source.write_text(text.replace(old, new))
         libraries[name] = folder / f"{name}.so"
-        subject.iut_builder().build_iut(core, libraries[name], cache=folder)
+        subject.iut_builder().build_iut(core, libraries[name], cache=objects())
     return libraries
 
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from selftest import texts
+from selftest.conftest import made_once
 
 LINE_MAX = 100  # characters of a line of documentation
 
@@ -80,15 +81,24 @@ def long_lines(name: str, document: str) -> Iterator[str]:
             yield f"{name}:{number}: {len(line)} characters; a line has at most {LINE_MAX}"
 
 
+TextsOf = Callable[[str], list[texts.Text]]
+
+
+@pytest.fixture
+def texts_of(tmp_path_factory: pytest.TempPathFactory) -> TextsOf:
+    """The texts of a place. To read some of them takes seconds, so they are kept for all tests."""
+    return lambda place: made_once(tmp_path_factory, f"texts-{place}", lambda _: list(texts.PLACES[place]()))
+
+
 @pytest.mark.parametrize("place", texts.PLACES)
-def test_texts_use_plain_words(place: str) -> None:
-    found = [complaint for text in texts.PLACES[place]() for complaint in wrong_words(place, text)]
+def test_texts_use_plain_words(texts_of: TextsOf, place: str) -> None:
+    found = [complaint for text in texts_of(place) for complaint in wrong_words(place, text)]
     assert not found, "\n".join(["", *found])
 
 
 @pytest.mark.parametrize("place", texts.PLACES)
-def test_every_place_has_texts(place: str) -> None:
-    assert sum(len(text.text) for text in texts.PLACES[place]()) > 1000
+def test_every_place_has_texts(texts_of: TextsOf, place: str) -> None:
+    assert sum(len(text.text) for text in texts_of(place)) > 1000
 
 
 def test_words_state_places_and_reasons() -> None:
@@ -98,9 +108,9 @@ def test_words_state_places_and_reasons() -> None:
         assert all(len(one.reason.split()) > 2 for one in word.allowed), word.write
 
 
-def test_every_permitted_use_exists() -> None:
+def test_every_permitted_use_exists(texts_of: TextsOf) -> None:
     """An exception that nothing needs any more is removed from the table."""
-    everything = [(place, text.text) for place, read in texts.PLACES.items() for text in read()]
+    everything = [(place, text.text) for place in texts.PLACES for text in texts_of(place)]
     unused = [
         f"{word.write}: {one.text.pattern}"
         for word in words()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import io
 import os
@@ -13,6 +14,8 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COLUMNS = 80  # of a terminal that a reader may have
@@ -80,13 +83,30 @@ def manual() -> Iterator[Text]:
         yield Text(_name(path), 1, plain(_read(path)))
 
 
+def _python_help(program: str, words: list[str]) -> str:
+    """What a command in Python prints. It runs in this process: as a process of its own it would import all again."""
+    from netblt_conformance.commands import cli
+    from netblt_plan import cli as plan
+
+    main = {"netblt-conformance": cli.main, "netblt-plan": plan.main}[program]
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setenv("COLUMNS", str(COLUMNS))  # argparse reads it whenever it formats
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+    assert not ended.value.code, (program, words)
+    return printed.getvalue()
+
+
 @functools.cache
 def help_of(program: str, command: str) -> str:
     """What `program command --help` prints on a terminal of 80 columns."""
-    folder = ".venv/bin" if program in ("netblt-conformance", "netblt-plan") else "build/bin"
-    words = [str(REPOSITORY / folder / program), *command.split(), "--help"]
+    words = [*command.split(), "--help"]
+    if program in ("netblt-conformance", "netblt-plan"):
+        return _python_help(program, words)
+    run = [str(REPOSITORY / "build/bin" / program), *words]
     environment = os.environ | {"COLUMNS": str(COLUMNS)}
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, env=environment).stdout
+    return subprocess.run(run, capture_output=True, text=True, timeout=60, check=True, env=environment).stdout
 
 
 def commands() -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@
 import dataclasses
 from typing import Any
 
+from netblt_conformance import wire
 from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_MS as MS
@@ -14,8 +15,7 @@ from netblt_conformance.packets import etftp, pacing, packets
 from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen
-from netblt_conformance.wire import ETFTP, data_checksum_ok
-from netblt_conformance.wire.fast import checksum_ok
+from netblt_conformance.wire.fast import checksum_ok, data_checksum_ok
 
 BUFFER, SIZE = 1024, 256
 LENGTH = 2 * BUFFER + 600  # the last buffer has three packets
@@ -72,7 +72,7 @@ def test_every_packet_has_the_format_of_its_table(t: Case) -> None:
 
 def judge_reserved(t: Case, seen: Seen, kind: Type) -> None:
     """Bits that tables 7 and 9 to 12 reserve, and what is after the last message."""
-    body = ETFTP(seen.wire).payload
+    body = wire.ETFTP(seen.wire).payload
     if seen.packet.is_data:
         t.must(
             not int(body.flags) & ~1,
@@ -106,7 +106,7 @@ def test_every_step_is_said_with_its_type_code(t: Case) -> None:
 
 def messages_of(seen: Seen) -> list[Any]:
     """As the scapy layer of ETFTP reads them."""
-    return list(ETFTP(seen.wire).payload.messages)
+    return list(wire.ETFTP(seen.wire).payload.messages)
 
 
 @case("R1986-17", roles=RECEIVERS)
@@ -191,7 +191,7 @@ def test_ldata_ends_each_buffer_and_l_marks_the_last_one(t: Case) -> None:
     peer.expect_success()
     buffers = first_copies(peer)
     for number, seen in ((number, seen) for number, found in buffers.items() for seen in found):
-        code, body = seen.wire[3], ETFTP(seen.wire).payload
+        code, body = seen.wire[3], wire.ETFTP(seen.wire).payload
         highest = max(one.packet.packet for one in buffers[number])
         ends = body.packet == highest
         t.must((code == Type.LDATA) == ends, f"type {code} in packet {body.packet} of {highest}", seen.frame)
@@ -229,7 +229,7 @@ def test_high_seq_names_messages_that_were_sent(t: Case) -> None:
     peer = transfer(t)
     highest = 0
     for seen in (seen for seen in peer.seen if seen.packet.acks):
-        named = ETFTP(seen.wire).payload.high_seq
+        named = wire.ETFTP(seen.wire).payload.high_seq
         sent = {seq for seq, left_us in peer.monitor.session.issued.departures.items() if left_us < seen.time_us}
         t.must(
             named == 0 or named in sent,
@@ -331,7 +331,7 @@ def renegotiates(peer: ReceiverPeer | SenderPeer) -> None:
     peer.extras.flags |= etftp.RENEGOTIATE
     peer.connect()
     opening = (peer.opens or peer.responses)[0]
-    if not int(ETFTP(opening.wire).payload.flags) & etftp.RENEGOTIATE:
+    if not int(wire.ETFTP(opening.wire).payload.flags) & etftp.RENEGOTIATE:
         raise NotSupportedError("it does not renegotiate the packet size (R is 0)")
 
 
@@ -355,7 +355,7 @@ def test_ok_carries_a_packet_size(t: Case) -> None:
 
 
 def size_in_ok(seen: Seen) -> int:
-    return next(int(m.packet_size) for m in ETFTP(seen.wire).payload.messages if m.type == Kind.OK)
+    return next(int(m.packet_size) for m in wire.ETFTP(seen.wire).payload.messages if m.type == Kind.OK)
 
 
 @case("R1986-05", roles=SENDERS)
@@ -373,7 +373,7 @@ def test_a_smaller_packet_size_is_confirmed_and_used(t: Case) -> None:
         t.tolerances.reaction_max_us,
         "a NULL-ACK that confirms the packet size",
     )
-    told = ETFTP(seen.wire).payload.packet_size
+    told = wire.ETFTP(seen.wire).payload.packet_size
     t.must(
         told == SIZE // 2,
         f"NULL-ACK confirms packets of {told} bytes",

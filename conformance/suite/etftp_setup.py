@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from netblt_conformance import wire
 from netblt_conformance.cases.case import ACTIVE, ALL_ROLES, PASSIVE, Case, case
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature, Stop
@@ -10,7 +11,6 @@ from netblt_conformance.packets import etftp, ipv4
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen, UnmetError
-from netblt_conformance.wire import ETFTP
 
 FILE = "/maps/overlay.img"
 OF_THE_HOST = (1, 2)  # ICMP and IGMP
@@ -27,7 +27,7 @@ def opening_of(peer: ReceiverPeer | SenderPeer) -> Seen:
 
 def body_of(seen: Seen) -> Any:
     """The body of a packet as the scapy layer of ETFTP reads it."""
-    return ETFTP(seen.wire).payload
+    return wire.ETFTP(seen.wire).payload
 
 
 @case(

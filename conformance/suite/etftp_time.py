@@ -3,12 +3,12 @@
 
 import itertools
 
+from netblt_conformance import wire
 from netblt_conformance.cases.case import ACTIVE, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Seen
-from netblt_conformance.wire import ETFTP
 
 BUFFER, SIZE = 1024, 256
 FIRST_TIMEOUT_S = BACK_OFF_S = 5
@@ -16,7 +16,7 @@ FIRST_TIMEOUT_S = BACK_OFF_S = 5
 
 def radio_wait_s(peer: ReceiverPeer | SenderPeer) -> int:
     """How long an answer is waited for: by the radio delay of the OPEN, whichever end sent it (2.5)."""
-    opening = ETFTP(peer.opens[0].wire).payload.radio_delay_s if peer.opens else peer.extras.radio_delay_s
+    opening = wire.ETFTP(peer.opens[0].wire).payload.radio_delay_s if peer.opens else peer.extras.radio_delay_s
     return 4 * int(opening) + FIRST_TIMEOUT_S
 
 

@@ -101,11 +101,13 @@ class Reader:
     def names_of(self, field: str) -> dict[str, str]:
         """The names of the numbers of a field in NAMED, as Wireshark lists them; of others nothing."""
         if field in NAMED and not self.known_names:
-            lines = (line.split("\t") for line in self.run("tshark", "-G", "values").stdout.splitlines())
+            lines = self.run("tshark", "-G", "values").stdout.splitlines()
             self.known_names = {name: {} for name in NAMED}
-            for line in lines:
-                if line[0] == "V" and line[1] in NAMED:
-                    self.known_names[line[1]][str(int(line[2], 0))] = line[3]
+            for line in lines:  # a million, of all protocols
+                if line.startswith("V\tnetblt."):
+                    _, name, number, word, *_ = line.split("\t")
+                    if name in NAMED:
+                        self.known_names[name][str(int(number, 0))] = word
         return self.known_names.get(field, {})
 
     def fields(self) -> list[str]:

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,10 +74,21 @@ def all_kinds(reader: Reader) -> Path:
     return trace.save(reader.home / "kinds.pcapng")
 
 
+@pytest.fixture(scope="module")
+def compiled(reader: Reader) -> dict[str, Any]:
+    """What Wireshark states of each filter. One sharkd compiles all of them: a start takes longer than all filters."""
+    asked = [
+        {"jsonrpc": "2.0", "id": number, "method": "check", "params": {"filter": condition}}
+        for number, (_, condition) in enumerate(FILTERS)
+    ]
+    done = reader.run("sharkd", "-", stdin="".join(json.dumps(line) + "\n" for line in asked))
+    answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+    return {condition: answers[number] for number, (_, condition) in enumerate(FILTERS)}
+
+
 @pytest.mark.parametrize(("name", "condition"), FILTERS, ids=[name for name, _ in FILTERS])
-def test_a_filter_of_the_profile_compiles(reader: Reader, all_kinds: Path, name: str, condition: str) -> None:
-    done = reader.run("tshark", "-n", "-r", str(all_kinds), "-Y", condition)
-    assert done.returncode == 0, (name, done.stderr)
+def test_a_filter_of_the_profile_compiles(compiled: dict[str, Any], name: str, condition: str) -> None:
+    assert compiled[condition].get("result") == {"status": "OK"}, (name, compiled[condition])
 
 
 def test_graphs_use_words_of_every_supported_version() -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command check."""
+"""The command check. What pairs captures, draws pages and explains findings takes longer to import than most captures
+take to check: it is imported where it is used."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO
 
-from netblt_conformance.check import annotate, ends, explain, page, report
+from netblt_conformance.check import annotate, report
 from netblt_conformance.check.folders import Listed, listed
 from netblt_conformance.check.judge import BOTH_ENDS, POSITIONS, Checked, exit_code, judge
 from netblt_conformance.common.errors import JudgeError
@@ -128,17 +129,23 @@ def _check(tshark: Tshark, name: str, copy: str, options: argparse.Namespace, re
 
 def _judge(tshark: Tshark, file: IO[bytes], path: Path, shown: str, position: str | None) -> Checked:
     if position == BOTH_ENDS:
+        from netblt_conformance.check import ends
+
         with ends.of_one_file(path) as both:
             return judge(tshark, file, shown, ends=both)
     checked = judge(tshark, file, shown, position)
     checked.covered = frozenset({position} if position else ())
     if any(len(group) > 1 for group in checked.transfers):
+        from netblt_conformance.check import ends
+
         checked.pairing = ends.paired(path)
     return checked
 
 
 def _check_ends(tshark: Tshark, options: argparse.Namespace) -> Checked:
     """The captures of both ends as one."""
+    from netblt_conformance.check import ends
+
     shown = f"{options.sender}, {options.receiver}"
     try:
         with ends.of_two_files(options.sender, options.receiver) as both, both.file.open("rb") as file:
@@ -215,6 +222,8 @@ def command_check(options: argparse.Namespace) -> int:
         annotate.prepare(options.write)
     where = listed(options.file)
     if options.explain:
+        from netblt_conformance.check import explain
+
         return explain.command(where.captures, options)
     with Tshark() as tshark:
         if options.sender is not None:
@@ -238,6 +247,8 @@ def command_check(options: argparse.Namespace) -> int:
     if options.junit is not None:
         deliver(files.junit(header, results + [report.skipped_row(*one) for one in where.skipped]), options.junit)
     if options.html is not None:
+        from netblt_conformance.check import page
+
         both = (str(options.sender), str(options.receiver)) if options.sender is not None else None
         page.write(options.html, checked, {**header, "exit_code": int(status)}, both_ends=both)
     for file in checked:

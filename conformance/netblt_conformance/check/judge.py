@@ -7,18 +7,20 @@ import functools
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.check import crowd, damage, second_capture, sightings
 from netblt_conformance.check.damage import Direction
-from netblt_conformance.check.ends import Ends
 from netblt_conformance.common.verdicts import ExitCode, Origin, Result, Verdict
 from netblt_conformance.judges import standings
 from netblt_conformance.judges.findings import Conclusion, Finding, FindingReader
 from netblt_conformance.judges.standings import Connection, Reports, Standing
 from netblt_conformance.judges.tshark import Tshark, UnreadableError
-from netblt_conformance.pairing.paths import Pairing
+
+if TYPE_CHECKING:  # these import numpy, which few captures need
+    from netblt_conformance.check.ends import Ends
+    from netblt_conformance.pairing.paths import Pairing
 
 VERDICT_OF = {
     Conclusion.VIOLATED: Verdict.FAIL,

@@ -10,7 +10,6 @@ from typing import Any
 
 from netblt_conformance import __version__
 from netblt_conformance.catalogue import catalogue
-from netblt_conformance.check import path_table
 from netblt_conformance.check.damage import Direction
 from netblt_conformance.check.judge import VERDICT_OF, Checked
 from netblt_conformance.common.verdicts import ExitCode, Result, Verdict
@@ -58,6 +57,8 @@ def text(
             lines.append(f"{fit(file.name)}: {len(file.transfers)} connection{'s' * (len(file.transfers) != 1)}")
             lines += [fit(line) for group in file.transfers[:CROWD] for line in _sightings(group)]
             if file.pairing is not None:
+                from netblt_conformance.check import path_table  # needs numpy
+
                 lines += path_table.lines(file.pairing)
             for hint in file.wanted:
                 lines += table.wrapped(fit(hint.words(has_two_points=file.pairing is not None)), "  ", "  ")
@@ -132,6 +133,15 @@ def _connection(connection: Connection, group: Sequence[Connection]) -> dict[str
     }
 
 
+def _path(file: Checked) -> dict[str, Any] | None:
+    """What the capture shows of the path between its two points."""
+    if file.pairing is None:
+        return None
+    from netblt_conformance.check import path_table  # needs numpy
+
+    return path_table.document(file.pairing)
+
+
 def document(
     checked: Sequence[Checked],
     status: ExitCode,
@@ -148,7 +158,7 @@ def document(
             "verdict": file.verdict.label,
             "error": file.error or None,
             "notes": file.notes,
-            "path": path_table.document(file.pairing) if file.pairing is not None else None,
+            "path": _path(file),
             "second_capture": [hint.to_json() for hint in file.wanted],
             "damaged": [_damaged(one) for one in file.damaged],
             "transfers": len(file.transfers),

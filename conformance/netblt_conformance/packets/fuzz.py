@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from netblt_conformance import wire
 from netblt_conformance.packets import packets
-from netblt_conformance.wire import NETBLT
 
 HEADER_BYTES = packets.HEADER_BYTES
 # Values that break arithmetic on fields: the edges of 8, 16 and 32 bits, signed and unsigned.
@@ -33,7 +33,7 @@ class Mutated:
 @functools.lru_cache(maxsize=1024)
 def fields_of(packet: bytes) -> list[tuple[str, int, int]]:
     """(layer.field, offset, size) of every number in a packet, from its layers."""
-    layer: Any = NETBLT(packet[:2] + bytes([packets.READ_AS_VERSION]) + packet[3:])
+    layer: Any = wire.NETBLT(packet[:2] + bytes([packets.READ_AS_VERSION]) + packet[3:])
     found: list[tuple[str, int, int]] = []
     offset = 0
     while layer is not None and getattr(layer, "fields_desc", None):

@@ -25,6 +25,8 @@ _FILLER_BYTES = 16 * 1024
 _FILLER_LENGTH = _FILLER_BYTES.to_bytes(4, "little")
 _FILLER = _LOCAL_BLOCK_TYPE.to_bytes(4, "little") + _FILLER_LENGTH + bytes(_FILLER_BYTES - 12) + _FILLER_LENGTH
 
+_REPORTS = (standings.SUMMARY, standings.REPORT)
+
 
 class LiveJudge:
     """`on_finding` is called from another thread."""
@@ -36,10 +38,11 @@ class LiveJudge:
         self.reader = FindingReader(self.reports)
         self._broken: JudgeError | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - read when tshark has ended
+        self._tshark = tshark
         self._process = tshark.start(
             subprocess.PIPE,
             "-l",
-            *tshark.judging((standings.SUMMARY, standings.REPORT)),
+            *tshark.judging(_REPORTS),
             stderr=self._errors,
             preexec_fn=die_with_parent,
         )
@@ -75,6 +78,7 @@ class LiveJudge:
 
     def _last_words(self) -> str:
         status = self._process.wait()
+        self._tshark.complain_of_age(_REPORTS)
         self._errors.seek(0)
         return failure(status, self._errors.read(), limits()) or "no reason given"
 
