@@ -77,7 +77,7 @@ def a_receiver_that_was_stopped_asks_for_nothing_that_its_socket_holds(folder: s
         time.sleep(1.5)
         transfer.receiver.send_signal(signal.SIGCONT)
         said = json.loads(transfer.must_succeed())
-        # What the kernel dropped meanwhile comes again, and only once.
+        # What the kernel dropped meanwhile is requested: it arrives once.
         assert said["packets_duplicate"] == 0, said
 
 
