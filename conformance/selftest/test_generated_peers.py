@@ -78,7 +78,7 @@ def test_a_script_file_keeps_everything(tmp_path: Path) -> None:
         ("layout = 1", "layout = 9", "layout"),
         ("passive-sender", "sender", "role"),
         ("packet_size = 48", "packet_size = 0", "packet_size"),
-        ("length = 192", "length = 0", "length"),
+        ("length = 192", "length = -1", "length"),
         ('"control"', '"control x"', "control x"),
         ('"control"', '""', "moves"),
         ("openings_lost", "openings", "openings"),
@@ -186,10 +186,10 @@ def test_quits_and_their_answers_may_be_lost(factory: SimLinkFactory, lost: int)
             assert played(factory, role, WAIT, f"{name} {lost}", WAIT) == [WAIT, f"{name} {lost}"]
 
 
-@pytest.mark.parametrize("lost", range(5))
+@pytest.mark.parametrize("lost", range(7))
 def test_done_and_acknowledgements_of_the_last_ok_may_be_lost(factory: SimLinkFactory, lost: int) -> None:
     moves = ["publish 2000", "go", "control", f"done-lost {lost}"]
-    assert played(factory, "passive-sender", *moves, "publish 3", "done-lost 5") == moves
+    assert played(factory, "passive-sender", *moves, "publish 3", "done-lost 7") == moves
 
 
 def test_a_control_may_be_repeated_once_there_is_one(factory: SimLinkFactory) -> None:

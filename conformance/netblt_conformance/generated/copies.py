@@ -125,6 +125,19 @@ class Copies:
         spelt = peer.setting.spelling.from_wire(peer.setting.dialect.from_wire(wire), summed)
         peer.monitor.sent(packets.read(spelt), peer.link.capture.frames[copy].time_us, copy)
 
+    def exchange(self, frame: int, later: int) -> None:
+        """The network delivers these two in the other order than they were sent: so their IP identifications are
+        exchanged, where the capture shows what the tester sent."""
+        link = self._peer.link
+        frames = [link.capture.frames[number] for number in (frame, later)]
+        originals = [one.packet for one in frames]
+        datagrams = [ipv4.unwrap(original) for original in originals]
+        if link.real_time or any(one.protocol != ipv4.NETBLT_PROTOCOL for one in datagrams):
+            return
+        for one, datagram, other in zip(frames, datagrams, reversed(originals), strict=True):
+            identification = int.from_bytes(other[_IDENTIFICATION], "big")
+            one.packet = ipv4.wrap(datagram.payload, datagram.source, datagram.destination, identification)
+
     def newest(self, kinds: Collection[Type]) -> int | None:
         """The frame of the tester's last packet of these types."""
         frames = range(len(self._peer.link.capture.frames) - 1, -1, -1)

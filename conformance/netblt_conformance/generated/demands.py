@@ -138,6 +138,16 @@ def _beyond(message: Message, peer: ReceiverPeer) -> Demand | None:
     return Demand(Effect.END, "CTRL-08") if ahead < _HALF else Demand(Effect.END, "CTRL-09")
 
 
+def is_unsent(buffer: int, peer: ReceiverPeer) -> bool:
+    """Whether the sender cannot have sent the whole buffer: nothing of it came, and a burst that is on its way is
+    smaller than a buffer. Of the last buffer, which may be smaller, that is not known."""
+    terms, known = peer.terms, Known.of(peer)
+    small = terms.packets_per_buffer > terms.burst_size > 0
+    slow = peer.ms(terms.burst_interval_ms) > 2 * peer.link.delay_us
+    index = (buffer - peer.first_buffer) % _BUFFERS
+    return small and slow and buffer not in known.data and (index + 1) * terms.buffer_size < len(peer.data)
+
+
 def is_senseless(message: Message, peer: ReceiverPeer) -> bool:
     """Whether a sender acknowledges the message, and does nothing else or aborts: it is about a buffer that does not
     exist, or requests what does not. A GO for a buffer beyond the next one may be served (AMB-47)."""

@@ -42,6 +42,12 @@ OTHER_REFUSED = Check(
     seen="an OPEN from another port was answered with ABORT",
     verdict=Verdict.WARN,
 )
+DALLY_ENDS = Check(
+    "CLOSE-04",
+    expected="a dally that follows the control timer of the newest OK",
+    seen="an OK that published {timer_ms} ms was not acknowledged when it was repeated within that time",
+    verdict=Verdict.WARN,
+)
 LATE_QUITACK = Check(
     "QUIT-03",
     expected="QUITACK (AMB-57)",

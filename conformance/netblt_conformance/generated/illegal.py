@@ -35,7 +35,7 @@ _WHICH = 1 << 10
 _TRIES = 8  # candidates at a moment; what would be legal is left out
 _TO_BOTH = ("copy", "short", "type", "open", "response")
 _TO_RECEIVERS = ("data", "data", "null-ack")
-_TO_SENDERS = ("go", "go", "ok", "resend", "resend", "early-resend", "empty-resend", "zero")
+_TO_SENDERS = ("go", "go", "ok", "resend", "resend", "early-resend", "empty-resend", "zero", "unsent-ok")
 _EARLY = 0.02  # share of the moves that confirm a buffer which was not sent: many implementations abort then
 # Changes of a message that another way of reading may call a senseless one: it takes its place in the queue.
 _SENSELESS = frozenset({"buffer", "entry", "count", fields.BYTES})
@@ -98,7 +98,7 @@ class Illegal:
         if not move.numbers or len(names) != len(move.numbers) - 1 or not set(names) <= known.keys():
             return None
         which, *values = move.numbers
-        if base in ("early-ok", "early-resend", "empty-resend"):
+        if base in ("early-ok", "unsent-ok", "early-resend", "empty-resend"):
             return self._other_message(base, which) if open_ else None
         if base == "zero":
             return self._numbered_zero() if open_ else None
@@ -192,12 +192,14 @@ class Illegal:
         return Made(_of_senseless(message, is_far="buffer" in names), message=message)
 
     def _other_message(self, base: str, which: int) -> Made | None:
-        """OK (AMB-48) or RESEND for a buffer that has no GO; RESEND for no packet of one that has."""
+        """OK (AMB-48) or RESEND for a buffer that has no GO; OK for one that was not sent; RESEND for no packet."""
         peer = self._peer
         message = originals.next_message(base, which, peer) if isinstance(peer, ReceiverPeer) else None
         if message is None or not isinstance(peer, ReceiverPeer):
             return None
         if base.startswith("early") and peer.last_buffer is not None:
+            return None
+        if base == "unsent-ok" and not demands.is_unsent(message.buffer, peer):
             return None
         return Made(_of_senseless(message, is_far=False), message=message)
 

@@ -117,8 +117,9 @@ class Player(ABC):
     # ---- what both ends share ----
 
     def _common(self, chance: random.Random) -> Iterator[Choice]:
-        span_us = chance.choice((*_WAITS_US, self._death_us // 5, self._death_us * 3 // 2))
-        if span_us <= self.patience_us():
+        most_us = self.patience_us()
+        span_us = chance.choice((*_WAITS_US, self._death_us // 5, self._death_us * 3 // 2, max(most_us, 1)))
+        if span_us <= most_us:
             yield Choice(Move("wait", (span_us,)), 3)
         yield Choice(Move("keepalive"), 0.2)
         if self._may_hush():

@@ -103,6 +103,16 @@ def _foreign(case: Case, peer: ReceiverPeer | SenderPeer, bit: int = 0) -> bool:
     return not any(seen.packet.type is Type.ABORT for seen in received) and not peer.link.status().failed
 
 
+def _foreign_lost(case: Case, peer: ReceiverPeer | SenderPeer, bit: int = 0) -> bool:
+    """The same, and no other packet comes until the OPEN is repeated (OPEN-03)."""
+    goes_on = _foreign(case, peer, bit)
+    if goes_on and len(peer.opens) < 2:
+        with findings.due("OPEN-10"):
+            what = "OPEN to be repeated after a RESPONSE with another unique ID"
+            peer.until(lambda: len(peer.opens) >= 2, case.tolerances.open_retry_max_us, what)
+    return goes_on
+
+
 def _damaged(case: Case, peer: ReceiverPeer | SenderPeer, bit: int = 0) -> bool:
     """A RESPONSE that was damaged on its way opens nothing (CKSUM-06)."""
     del case
@@ -210,6 +220,7 @@ def _loose(case: Case, peer: ReceiverPeer | SenderPeer, field: int = 0) -> bool:
 _Opening = Callable[..., bool]
 _ACTIVE: dict[str, _Opening] = {
     "foreign": _foreign,
+    "foreign-lost": _foreign_lost,
     "damaged": _damaged,
     "restart": _restart,
     "refuse": _refuse,

@@ -90,7 +90,7 @@ def next_message(base: str, which: int, peer: ReceiverPeer) -> Message | None:
     if not gone:
         return None
     buffer = gone[which % len(gone)]
-    if base in ("ok", "early-ok"):
+    if base in ("ok", "early-ok", "unsent-ok"):
         # The pair that holds already: whether an OK that confirms nothing may change it is not known.
         named, terms = gone[-1] + 1 if base == "early-ok" else buffer, peer.terms
         return Message(Kind.OK, number, named, terms.burst_size, terms.burst_interval_ms, peer.control_timer_ms)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,18 +17,19 @@ from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
 from netblt_conformance.generated import afterwards, findings, opening, peculiar, quitting, timing
 from netblt_conformance.generated.moves import CLIENT_QUITS, QUIT_ENDLESS, Choice, Player
-from netblt_conformance.generated.receiving import DALLIES, ReceivingPlayer
+from netblt_conformance.generated.receiving import DALLIES, LONGER_DALLY, ReceivingPlayer
 from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script, values
 from netblt_conformance.generated.sending import SendingPlayer
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.oracles.base import Violation, told_once
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.capture import Capture
-from netblt_conformance.packets.packets import Kind, Type
+from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import UnmetError
 
 _QUITS_IN_DALLY = 3
+_LONGER_DALLY_MS = 3000
 _MOVES = (4, 60)  # of a generated script
 # By the move that ended the connection, the requirement by which the implementation answers or reports it.
 _DUE_AFTER = {
@@ -208,8 +210,14 @@ def _transfer(case: Case, player: Player, choose: Next, done: list[Move]) -> Non
             timing.judge(player.peer, player.script.iut)
             afterwards.judge(case, player)
     except UnmetError:
-        if not player.concluded(case):
+        if not player.concluded(case) and not _declines(player):
             raise
+
+
+def _declines(player: Player) -> bool:
+    """A sender may end a transfer without data by QUIT or ABORT (AMB-41)."""
+    empty = player.script.role.sender and player.script.length == 0
+    return empty and any(seen.packet.type in (Type.QUIT, Type.ABORT) for seen in player.peer.seen)
 
 
 def _play(case: Case, player: Player, choose: Next, done: list[Move]) -> None:
@@ -315,7 +323,12 @@ def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
     """The end of a transfer to the tester. Where the DONE is lost, the implementation closes by itself, and
     acknowledges the last OK as often as it comes until then (CLOSE-04, CLOSE-05)."""
     last = [message for message in peer.monitor.session.issued.messages if message.kind is Kind.OK][-1:]
-    acked_us = min((s.time_us for s in peer.seen if s.packet.acks and s.packet.high_seq >= last[0].seq), default=0)
+    # A sender that acts beyond a hole (AMB-36) dallies before it acknowledges.
+    arrived_us = peer.monitor.session.issued.departures[last[0].seq] + 2 * peer.link.delay_us
+    acks_us = (s.time_us for s in peer.seen if s.packet.acks and s.packet.high_seq >= last[0].seq)
+    acked_us = min((*acks_us, arrived_us))
+    if player.done_lost == LONGER_DALLY:
+        last = _repeat_with_longer_timer(peer, last[0], acked_us)
     for part in DALLIES[player.done_lost] if player.done_lost >= 0 else ():
         if not part and peer.now_us - acked_us + 2 * peer.link.delay_us < peer.ms(last[0].control_timer_ms):
             peer.send_quit()
@@ -339,6 +352,24 @@ def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
         peer.until(lambda: peer.link.status().closed, limit_us, "the sender to close without DONE")
     with findings.due("CLOSE-02"):
         peer.expect_success()
+
+
+def _repeat_with_longer_timer(peer: ReceiverPeer, last: Message, acked_us: int) -> list[Message]:
+    """A control timer may grow with each repeat (AMB-44). Whether a repeat restarts the dally is open: a WARN. Returns
+    the OK as it came last."""
+    grown = [dataclasses.replace(last, control_timer_ms=_LONGER_DALLY_MS)]
+    at_us = acked_us + peer.ms(last.control_timer_ms) // 2
+    if at_us < peer.now_us or last.control_timer_ms >= _LONGER_DALLY_MS // 2:
+        return [last]
+    peer.listen(at_us - peer.now_us)
+    peer.send_control(grown)
+    peer.listen(peer.ms(_LONGER_DALLY_MS) - 2 * peer.link.delay_us - peer.tolerances.crossing_us)
+    count = len(peer.seen)
+    peer.send_control(grown)
+    peer.listen(peer.ack_deadline_us)
+    if not any(seen.packet.type is Type.NULL_ACK for seen in peer.seen[count:]):
+        findings.tell(peer, findings.DALLY_ENDS, None, timer_ms=_LONGER_DALLY_MS)
+    return grown
 
 
 def _dally_max_us(peer: ReceiverPeer, published_ms: int) -> int:

@@ -17,7 +17,10 @@ _CONTROL_TIMERS_MS = (1, 100, 500, 2000, 65_535)  # that OKs publish (CLOSE-07)
 _OFFERS = ((1, 20), (2, 10), (4, 40), (8, 10), (16, 5), (1, 120), (1000, 1))
 # Of the last OK, whose DONE is lost: the parts of the published control timer after which it is repeated. The last one
 # of these: a QUIT comes in the dally (QUIT-01).
-DALLIES: tuple[tuple[float, ...], ...] = ((), (1,), (0.5, 1), (0.25, 0.5, 1), (0,))
+DALLIES: tuple[tuple[float, ...], ...] = ((), (1,), (0.5, 1), (0.25, 0.5, 1), (0,), (), (1,))
+LONGER_DALLY = 5  # the last OK is repeated with a longer control timer
+_LONGEST_DALLY = 6  # later OKs publish the longest one
+_LEAST_DALLY_MS = 500  # of a sender in whose dally a hole is filled
 _GOS = (3, 8, 8)  # at once
 _GOS_BEYOND = 2  # more than agreed: only the sender is bound by the number (AMB-29)
 
@@ -36,7 +39,8 @@ class ReceivingPlayer(Player):
         self._asked_us: dict[int, int] = {}
         self._requested_whole = False  # all packets of a buffer at once
         self._waits: tuple[int, int] | None = None  # a buffer that may begin, and since when
-        if any(one.name == "foreign" for one in script.opening):  # the GO of another connection may have been kept
+        # The GO of another connection may have been kept.
+        if any(one.name.startswith("foreign") for one in script.opening):
             self.play(Move("go"))
             self.play(Move("control"))
 
@@ -94,24 +98,33 @@ class ReceivingPlayer(Player):
         if self._may_go:
             yield Choice(Move("go"), 4)
             yield Choice(Move("gos", (chance.choice(_GOS),)), 0.3)
+            yield Choice(Move("gos-late", (chance.choice(_GOS),)), 0.2)
         elif self._may_go_on:
             yield Choice(Move("go-on"), 0.2)
         for number in self._complete():
             yield Choice(Move("ok", (number,)), 4)
+            if self._may_confirm_beyond(number):
+                yield Choice(Move("ok-beyond", (number,)), 2)
         for number in sorted(self._gone - self._confirmed):
+            missing = self._missing(number)
+            if not missing:  # it sends more packets than a buffer has
+                continue
             if self._may_ask(number):
-                missing = self._missing(number)
                 yield Choice(Move("resend", (number, *missing)), 3)
                 if len(missing) > 1 and self._peer.buffer(number).last_packet is not None:
                     yield Choice(Move("resend", (number, *sorted(chance.sample(missing, len(missing) - 1)))), 1)
+                    yield Choice(Move("resend-twice", (number, chance.randrange(1, len(missing)))), 1)
             elif self._may_ask_soon(number) and self._peer.buffer(number).packets:
-                missing = self._missing(number)
                 some = chance.sample(missing, chance.randint(1, len(missing)))
                 yield Choice(Move("resend-soon", (number, *sorted(some))), 0.3)
         if self._peer.queue:
             yield Choice(Move("control"), 5)
-        if len(self._peer.queue) > 1 and self._may_omit(first := chance.randrange(1, len(self._peer.queue))):
-            yield Choice(Move("tail", (first,)), 1)
+        if len(self._peer.queue) > 1:
+            first = chance.randrange(1, len(self._peer.queue))
+            if self._may_omit(first):
+                yield Choice(Move("tail", (first,)), 1)
+            if self._may_come_late(first):
+                yield Choice(Move("parts", (first,)), 0.5)
         if self._last_control:
             yield Choice(Move("repeat"), 0.3)
         size, interval_ms = chance.choice(_OFFERS)
@@ -131,6 +144,18 @@ class ReceivingPlayer(Player):
                     self._go()
                     count -= 1
                 self.play(Move("control"))
+            case "gos-late", (count,) if 1 < count <= max(_GOS) and self._may_go:
+                while count and self._may_go:
+                    self._go()
+                    count -= 1
+                if len(peer.queue) > 1 and self._may_come_late(1):
+                    self._send_parts(1)
+            case "parts", (first,) if 0 < first < len(peer.queue) and self._may_come_late(first):
+                self._send_parts(first)
+            case "ok-beyond", (number,) if self._may_confirm_beyond(number):
+                self._confirm_beyond(number)
+            case "resend-twice", (number, first) if self._may_ask(number) and 0 < first < len(self._missing(number)):
+                self._ask_twice(number, first)
             case "ok", (number,) if number in self._complete():
                 self._confirmed.add(number)
                 peer.message(Kind.OK, peer.first_buffer + number)
@@ -152,6 +177,8 @@ class ReceivingPlayer(Player):
                 peer.control_timer_ms = timer_ms
             case "done-lost", (repeats,) if 0 <= repeats < len(DALLIES):
                 self.done_lost = repeats
+                if repeats == _LONGEST_DALLY:
+                    peer.control_timer_ms = max(_CONTROL_TIMERS_MS)
             case _:
                 return self._play_common(move)
         return True
@@ -159,6 +186,61 @@ class ReceivingPlayer(Player):
     def _may_omit(self, first: int) -> bool:
         """A sender that acts on the last OK beyond a hole (AMB-36) is done, and leaves before the hole is filled."""
         return self.may_leave() or all(message.kind is not Kind.OK for message in self._peer.queue[first:])
+
+    def _may_come_late(self, first: int) -> bool:
+        """The messages before this one may arrive after it, in a CONTROL of their own: none has held so many bytes
+        (AMB-33). Also in the dally of a sender that has acted on the last OK (AMB-36), which lasts longer than the
+        published control timer (CLOSE-04)."""
+        peer = self._peer
+        large = len(peer.forge.control(peer.queue)) > peer.largest_control
+        return large and (self._may_omit(first) or peer.control_timer_ms >= _LEAST_DALLY_MS)
+
+    def _send_parts(self, first: int) -> None:
+        """A queue comes in two CONTROLs (AMB-33), the later messages before the others. Then all are acknowledged
+        (CTRL-10), in a dally too (CLOSE-03)."""
+        peer, parts = self._peer, (self._peer.queue[:first], self._peer.queue[first:])
+        first_to_come = peer.send_control(parts[1])
+        peer.listen(self._settles_us)
+        self._last_control = list(parts[0])
+        self.copies.exchange(first_to_come, peer.send_control(parts[0]))
+        if self.has_left():
+            return
+        what = "messages to be acknowledged when those before them had come"
+        with findings.due("CTRL-10" if self.may_leave() else "CLOSE-03"):
+            peer.until(lambda: peer.high_seq >= parts[1][-1].seq, peer.ack_deadline_us, what)
+
+    def _may_confirm_beyond(self, number: int) -> bool:
+        """The last buffer is complete, and all others are confirmed."""
+        peer = self._peer
+        is_last = number == peer.last_buffer and self._gone - self._confirmed == {number}
+        return is_last and number in self._complete() and peer.control_timer_ms >= _LEAST_DALLY_MS
+
+    def _confirm_beyond(self, number: int) -> None:
+        """The last buffer was requested when its last packet was late. The OK arrives before that request."""
+        peer = self._peer
+        peer.message(Kind.RESEND, peer.first_buffer + number, [peer.buffer(number).last_packet or 0])
+        self._confirmed.add(number)
+        peer.message(Kind.OK, peer.first_buffer + number)
+        if self._may_come_late(len(peer.queue) - 1):
+            self._send_parts(len(peer.queue) - 1)
+        else:
+            self.play(Move("control"))
+
+    def _ask_twice(self, number: int, first: int) -> None:
+        """A data timer that is too short expires again while packets of the first request wait to be retransmitted. The
+        second request is for all that is missing then."""
+        peer = self._peer
+        self.play(Move("resend", (number, *self._missing(number)[first:])))
+        self.play(Move("control"))
+        newest = peer.next_seq - 1
+        with findings.due("CTRL-10"):
+            came = lambda: peer.high_seq >= newest or self.has_left()  # noqa: E731
+            peer.until(came, peer.ack_deadline_us, "RESEND to be acknowledged")
+        if missing := self._missing(number):
+            self.play(Move("resend-soon", (number, *missing)))
+            self.play(Move("control"))
+            bursts = 2 + len(missing) // max(peer.terms.burst_size, 1)
+            self.play(Move("wait", (bursts * peer.ms(peer.terms.burst_interval_ms),)))  # for more than was requested
 
     def acknowledge(self) -> None:
         """A request gets an answer, which shows nothing of timers."""

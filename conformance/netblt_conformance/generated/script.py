@@ -32,11 +32,14 @@ _PACKETS_PER_BUFFER = (1, 1, 1, 2, 2, 3, 3, 4, 4, 6, 6, 12, 20)
 _MANY_PACKETS, _MANY_PACKETS_SHARE = (260, 260, 1000), 0.03
 _BUFFERS = (1, 2, 3, 3, 4, 6, 8)
 _MANY_BUFFERS, _MANY_SHARE = 150, 0.02  # more control messages than a byte counts
+_EMPTY_SHARE = 0.02  # transfers without data
 _OPENINGS_LOST = (0, 0, 0, 0, 1, 2)
 _STALL_SHARE, _STALLS_US = 0.15, (50_000, 400_000, 3_000_000, 40_000_000, 120_000_000)
 _MAX_BUFFERS = (1, 1, 2, 2, 3, 4, 8)
 _VERY_MANY, _VERY_MANY_SHARE = 512, 0.015  # outstanding buffers: the low byte of this is 0
 # The last ones are longer than a byte, no multiple of a tick, and slow.
+# Seldom: an interval of more than 15 bits.
+_SLOW_BURST, _SLOW_SHARE = (300, 40_000), 0.02
 _BURSTS = ((1, 5), (2, 5), (4, 10), (8, 10), (3, 20), (16, 1), (1, 47), (2, 300), (3, 47), (300, 10))
 _IUT_DEATH_TIMERS_S = (3, 6, 20, 60, 60)
 _LONG_DEATH_TIMERS_S, _LONG_DEATH_SHARE = (66, 2148, 4295), 0.02  # just above 2^16 ms, and 2^31 and 2^32 us
@@ -59,8 +62,8 @@ _FIRST_BUFFERS, _FIRST_SHARE = (0xFE, 0xFFFE, 0x7FFFFFFE, 0xFFFFF000), 0.15
 _OPENING_SHARE = 0.2
 _OPENINGS = {
     True: (
-        *("foreign", "foreign", "damaged", "damaged", "refuse", "abort", "none", "restart", "zero", "loose", "loose"),
-        *("sum", "sum"),
+        *("foreign", "foreign-lost", "damaged", "damaged", "refuse", "abort", "none", "restart", "zero", "loose"),
+        *("loose", "sum", "sum"),
     ),
     False: ("elsewhere", "elsewhere", "zero", "large", "sum", "sum", "alone"),
 }
@@ -71,9 +74,9 @@ _ILLEGAL_OPENINGS = {
     False: ("zero", "zero", "large", "large", "elsewhere", "reserved", "endless", PADDED, STEPS),
 }
 _NEVER_LEGAL = frozenset({"reserved", "endless"})  # those of them whose packets no conforming peer sends
-_NUMBERED = ("foreign", "damaged", "zero", "loose", "large", "sum", "endless", STEPS)
+_NUMBERED = ("foreign", "foreign-lost", "damaged", "zero", "loose", "large", "sum", "endless", STEPS)
 _ANNOUNCED_SHARE = 0.25  # of the transfers of which another size is announced
-_STRINGS_SHARE, _STRING_BYTES = 0.5, (1, 3, 4, 7, 8, 11, 12, 40)
+_STRINGS_SHARE, _STRING_BYTES = 0.5, (1, 3, 4, 7, 8, 11, 12, 40, 104)
 _MAX = {**LARGEST, "burst_interval_ms": 0xFFFF}
 _MAX_DEATH_TIMER_S = 0xFFFF
 _STRING_BYTES_MAX = 255
@@ -160,7 +163,7 @@ def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES, *, illegal
     if chance.random() < _MANY_PACKETS_SHARE:
         packet, count = min(_PACKET_BYTES), chance.choice(_MANY_PACKETS)
     size = packet * count - chance.choice((0, 0, 0, chance.randrange(packet), packet - chance.randint(1, _TINY_BYTES)))
-    burst, interval_ms = chance.choice(_BURSTS)
+    burst, interval_ms = _SLOW_BURST if chance.random() < _SLOW_SHARE else chance.choice(_BURSTS)
     common = Parameters(
         buffer_size=size,
         packet_size=packet,
@@ -207,7 +210,7 @@ def _length(size: int, packet: int, buffers: int, chance: random.Random) -> int:
     if not buffers:
         buffers = _MANY_BUFFERS if chance.random() < _MANY_SHARE else chance.choice(_BUFFERS)
     less = chance.choice((0, 0, 1, chance.randrange(size), size - 1, max(0, size - packet - 1)))
-    return max(1, size * buffers - less)
+    return 0 if chance.random() < _EMPTY_SHARE else max(1, size * buffers - less)
 
 
 def _announced(length: int, chance: random.Random) -> int:
@@ -241,7 +244,7 @@ def _changed(other: Parameters, name: str, chance: random.Random) -> Parameters:
         return dataclasses.replace(other, data_checksum=not other.data_checksum)
     near = getattr(other, name) + chance.choice((-1, 1))
     far = getattr(other, name) * chance.choice((1, 2, 3)) // chance.choice((1, 2, 4))
-    return dataclasses.replace(other, **{name: max(1, chance.choice((near, far)))})
+    return dataclasses.replace(other, **{name: min(max(1, chance.choice((near, far))), _MAX[name])})
 
 
 # ---- files ----
@@ -288,7 +291,7 @@ class _File(Table):
     layout: Literal[1] = Field(description=f"this version reads {LAYOUT_VERSION}")
     role: Annotated[str, AfterValidator(_role)]
     seed: Annotated[int, Field(ge=0)] = 0
-    length: Annotated[int, Field(ge=1, le=1 << 24)]
+    length: Annotated[int, Field(ge=0, le=1 << 24)]
     openings_lost: Annotated[int, Field(ge=0, le=4)] = 0
     announced: Annotated[int, Field(ge=-1, le=0xFFFFFFFF)] = -1
     first_buffer: Annotated[int, Field(ge=-1, le=0xFFFFFFFF)] = -1

@@ -21,6 +21,8 @@ _PATIENCE_SHARE = 0.5
 _REPAIRS_LOST = (2, 4, 6)  # in a row
 # A data timer that expires again and again may take longer each time.
 _REQUEST_US, _LONGER = 300 * MICROSECONDS_PER_S, 4
+_CHATTER_US = 300_000  # between two KEEPALIVEs: shorter than data timers
+_RESTRICTIONS = ((1, 20), (2, 60), (1000, 100))  # burst size and interval that the tester makes of an offer (NEG-09)
 
 
 class SendingPlayer(Player):
@@ -172,6 +174,8 @@ class SendingPlayer(Player):
                 yield Choice(Move("data", (buffer, *fresh)), 3)
                 yield Choice(Move("data", (buffer, *sorted(chance.sample(fresh, chance.randint(1, len(fresh)))))), 3)
                 yield Choice(Move("data", (buffer, *chance.sample(fresh, len(fresh)))), 1)
+            if self._may_chatter(buffer):
+                yield Choice(Move("chatter", (buffer,)), 1)
             if left := fresh or named:
                 yield Choice(Move("header-damaged", (buffer, chance.choice((*left, left[-1])))), 0.2)
             if left and peer.terms.data_checksum:
@@ -194,6 +198,7 @@ class SendingPlayer(Player):
         back = chance.randrange(OLD_KEPT)
         if self._may_damage_copy(back):
             yield Choice(Move("copy-damaged", (back, chance.getrandbits(12))), 0.3)
+        yield Choice(Move("restrict", chance.choice(_RESTRICTIONS)), 0.1)
         yield from self._common(chance)
 
     def play(self, move: Move) -> bool:
@@ -219,6 +224,10 @@ class SendingPlayer(Player):
                 peer.served |= {request.seq for request in peer.find(Kind.RESEND, buffer)}
             case "repairs-lost", (buffer, times) if 0 < times <= max(_REPAIRS_LOST) and self._named(buffer):
                 self._lose_repairs(buffer, times)
+            case "chatter", (buffer,) if self._may_chatter(buffer):
+                self._chatter(buffer)
+            case "restrict", (size, interval_ms) if (size, interval_ms) in _RESTRICTIONS:
+                peer.restriction = size, interval_ms
             case "ack", (number,) if 0 <= number <= peer.consecutive:
                 self._carry(number)
                 peer.null_ack(number)  # an older one comes late
@@ -230,6 +239,29 @@ class SendingPlayer(Player):
             case _:
                 return self._play_common(move)
         return True
+
+    def _may_chatter(self, buffer: int) -> bool:
+        """A data timer runs for the buffer: its GO is acknowledged, and some packets of it were sent."""
+        peer = self._peer
+        everything = peer.monitor.session.highest_ack_sent == peer.consecutive == max(peer.messages, default=0)
+        begun = 0 < len(self._fresh(buffer)) < peer.packet_count(buffer)
+        return everything and begun and buffer in self._asked() and not self._named(buffer)
+
+    def _chatter(self, buffer: int) -> None:
+        """The tester sends KEEPALIVEs until its data timer has the receiver request what is missing (TIMER-07)."""
+        peer, requests = self._peer, len(self._peer.requests(buffer))
+
+        def asks() -> bool:
+            if self.withholds:
+                self.acknowledge()
+            return len(peer.requests(buffer)) > requests or self.has_left()
+
+        deadline_us = peer.now_us + max(_REQUEST_US, self.longest_wait_us)
+        while not asks() and peer.now_us < deadline_us:
+            peer.send_keepalive()
+            peer.listen(_CHATTER_US)
+        with findings.due("TIMER-07"):
+            peer.until(asks, 1, f"RESEND for buffer {buffer}, while KEEPALIVEs come")
 
     def _lose_repairs(self, buffer: int, times: int) -> None:
         """The network loses so many retransmissions in a row; each has to be requested again (RESEND-04)."""

@@ -50,6 +50,7 @@ class ReceiverPeer(Peer):
         self.first_buffer = setting.first_buffer
         self.next_seq = 1
         self.queue: list[Message] = []  # not acknowledged yet: the long-lived control packet
+        self.largest_control = 0  # bytes of a CONTROL
         self.high_seq = 0  # the highest acknowledgement seen
         self.buffers: dict[int, ReceivedBuffer] = {}
         self._to_confirm: set[int] = set()  # those without an OK, and perhaps some that have it by now
@@ -79,7 +80,9 @@ class ReceiverPeer(Peer):
     def send_control(self, messages: Iterable[Message] | None = None) -> int:
         """Sends these messages, or everything that is not acknowledged."""
         messages = list(self.queue if messages is None else messages)
-        frame = self.send(self.forge.control(messages))
+        packet = self.forge.control(messages)
+        self.largest_control = max(self.largest_control, len(packet))
+        frame = self.send(packet)
         self._said = {message.seq for message in messages}, self._last_sent_us
         return frame
 

@@ -46,6 +46,7 @@ class SenderPeer(Peer):
         self.lose: Callable[[Packet], bool] = lambda _control: False  # CONTROLs that count as lost on the way
         self.served: set[int] = set()  # RESENDs, by number, that were answered, even if the network lost the answer
         self.lost_buffers: set[int] = set()  # buffers that were sent, and of which nothing arrived
+        self.restriction: tuple[int, int] | None = None  # burst size and interval that the tester makes of an offer
         self._held_ack: int | None = None
         self._answers = True
 
@@ -108,7 +109,11 @@ class SenderPeer(Peer):
         if not position:
             return terms.burst_size, terms.burst_interval_ms
         offer = self._offers[position - 1]
-        return min(terms.burst_size, offer.burst_size), max(terms.burst_interval_ms, offer.burst_interval_ms)
+        size, interval_ms = self.restriction or (terms.burst_size, terms.burst_interval_ms)
+        return (
+            min(terms.burst_size, offer.burst_size, size),
+            max(terms.burst_interval_ms, offer.burst_interval_ms, interval_ms),
+        )
 
     def react(self, seen: Seen) -> None:
         packet = seen.packet

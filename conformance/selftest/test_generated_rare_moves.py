@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Moves of generated peers that few moments allow, and parameters that few scripts have: each finds the fault that it
+is there for, and the reference passes."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from netblt_conformance.common.model import Parameters
+from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.generated.play import Played
+from netblt_conformance.links.sim import SimLinkFactory
+from netblt_conformance.packets import packets
+from netblt_conformance.packets.ipv4 import HEADER_BYTES as IP_BYTES
+from netblt_conformance.packets.packets import Type
+from selftest.faulty import faulty_library
+from selftest.small_scripts import TERMS, WAIT, linked, replayed
+
+SLOW = Parameters(buffer_size=192, packet_size=48, burst_size=1, burst_interval_ms=47, max_buffers=1, death_timer_s=20)
+SLOWEST = dataclasses.replace(SLOW, burst_size=4, burst_interval_ms=40_000, max_buffers=2)
+FOUR = dataclasses.replace(TERMS, max_buffers=4)
+TWO = dataclasses.replace(SLOW, max_buffers=2)
+SUMMED = dataclasses.replace(TERMS, data_checksum=True)
+NAMED = dataclasses.replace(TERMS, client_string="n" * 104)
+
+FAULTS = (
+    "in-the-dally-messages-are-not-read",
+    "a-second-request-hides-lower-packets",
+    "interval-has-a-sign",
+    "an-empty-ldata-has-no-checksum",
+    "second-held-go-waits",
+    "a-null-ack-with-another-pair-acknowledges-nothing",
+    "a-foreign-response-ends-the-repetition-of-open",
+    "a-long-string-fills-its-field-without-nul",
+    "ok-for-unsent-believed",
+)
+OTHERS = (  # that do not fit beside FAULTS
+    "in-the-dally-null-ack-names-the-newest-ok",
+    "request-of-a-waiting-packet-counts-twice",
+    "dally-ignores-the-timer-of-repeated-oks",
+    "keepalives-defer-the-data-timer",
+)
+BEYOND = ["go", "control", WAIT, "ok-beyond 0"]
+TWICE = ["go", "control", "lose 4", WAIT, "resend-twice 0 2"]
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
+    """It has all of FAULTS."""
+    del built_library
+    return linked(faulty_library(tmp_path_factory.mktemp("rare"), *FAULTS))
+
+
+@pytest.fixture(scope="module")
+def wrong_otherwise(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
+    """It has all of OTHERS."""
+    del built_library
+    return linked(faulty_library(tmp_path_factory.mktemp("rare"), *OTHERS))
+
+
+def passes(played: Played) -> bool:
+    return played.verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("role", "moves", "requirement", "terms", "length"),
+    [
+        # The last OK arrives before a request that was sent first: the dally begins with a hole.
+        ("passive-sender", BEYOND, "CLOSE-03", TERMS, 96),
+        ("active-sender", TWICE, "RESEND-02", SLOW, 192),
+        ("passive-sender", ["go", "go", "control", WAIT], "RATE-01", SLOWEST, 3 * 192),
+        ("passive-sender", ["go", "control", WAIT], "CKSUM-04", SUMMED, 0),
+        ("active-sender", ["gos-late 4"], "", FOUR, 4 * FOUR.buffer_size),
+        # The tester takes a slower pair than the first OK offers.
+        ("passive-receiver", [WAIT, "ack 1", "data 0 0 1", WAIT, "restrict 1 20", "ack 2"], "CTRL-05", TERMS, 2 * 96),
+        ("passive-sender", [], "WIRE-07", NAMED, 96),
+        ("passive-sender", ["go", "go", "control", "wait 1000", "bad.unsent-ok 0"], "ROBUST-07", TWO, 4 * 192),
+    ],
+)
+def test_a_move_finds_its_fault(
+    factory: SimLinkFactory,
+    wrong: SimLinkFactory,
+    role: str,
+    moves: list[str],
+    requirement: str,
+    terms: Parameters,
+    length: int,
+) -> None:
+    found = replayed(wrong, role, *moves, iut=terms, length=length)
+    assert requirement in [name for name, _ in found.faults]
+    good = replayed(factory, role, *moves, iut=terms, length=length)
+    assert passes(good)
+    assert [str(one) for one in good.done] == moves
+
+
+@pytest.mark.parametrize(
+    ("role", "moves", "requirement"),
+    [
+        ("passive-sender", BEYOND, "CTRL-07"),
+        ("passive-sender", TWICE, "RESEND-02"),
+        ("passive-receiver", [WAIT, "ack 1", "data 0 0 1 2", "chatter 0"], "TIMER-07"),
+    ],
+)
+def test_another_move_finds_its_fault(
+    factory: SimLinkFactory, wrong_otherwise: SimLinkFactory, role: str, moves: list[str], requirement: str
+) -> None:
+    found = replayed(wrong_otherwise, role, *moves, iut=SLOW, length=SLOW.buffer_size)
+    assert requirement in [name for name, _ in found.faults]
+    good = replayed(factory, role, *moves, iut=SLOW, length=SLOW.buffer_size)
+    assert passes(good)
+    assert [str(one) for one in good.done] == moves
+
+
+def test_an_open_is_repeated_when_a_foreign_response_came(factory: SimLinkFactory, wrong: SimLinkFactory) -> None:
+    for role in ("active-sender", "active-receiver"):
+        found = replayed(wrong, role, opening="foreign-lost 3")
+        assert "OPEN-10" in [name for name, _ in found.faults]
+        assert passes(replayed(factory, role, opening="foreign-lost 3"))
+
+
+def test_a_dally_that_ignores_a_longer_timer_is_a_warning(
+    factory: SimLinkFactory, wrong_otherwise: SimLinkFactory
+) -> None:
+    """Whether a repeated OK prolongs the dally is open (AMB-44)."""
+    moves = ["done-lost 5", "go", "control", WAIT]
+    found = replayed(wrong_otherwise, "passive-sender", *moves, length=96)
+    assert found.verdict is Verdict.WARN
+    assert [name for name, _ in found.warnings("CLOSE-04")] == ["CLOSE-04"]
+    assert passes(replayed(factory, "passive-sender", *moves, length=96))
+
+
+def test_parts_of_a_queue_come_in_either_order_where_no_control_held_so_much(factory: SimLinkFactory) -> None:
+    """AMB-33: a queue that has come whole is not cut any more."""
+    new = replayed(factory, "passive-sender", "go", "go", "parts 1", iut=FOUR, length=2 * 96)
+    assert [str(one) for one in new.done] == ["go", "go", "parts 1"]
+    assert passes(new)
+    old = replayed(factory, "passive-sender", "go", "go", "control", "parts 1", iut=FOUR, length=2 * 96)
+    assert [str(one) for one in old.done] == ["go", "go", "control"]
+
+
+@pytest.mark.parametrize("role", ["active-sender", "passive-sender"])
+def test_a_sender_may_end_an_empty_transfer_by_quit(role: str, tmp_path: Path, built_library: Path) -> None:
+    """AMB-41."""
+    del built_library
+    quits = linked(faulty_library(tmp_path, "an-empty-transfer-is-quit"))
+    played = replayed(quits, role, "go", "control", length=0)
+    assert passes(played)
+    assert Type.QUIT in [packets.read(frame.packet[IP_BYTES:]).type for frame in played.capture.frames]
+
+
+@pytest.mark.parametrize("role", ["active-sender", "passive-sender", "active-receiver", "passive-receiver"])
+def test_the_reference_transfers_nothing(factory: SimLinkFactory, role: str) -> None:
+    assert passes(replayed(factory, role, length=0))
