@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import re
+import struct
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from netblt_conformance.adapter import adapter_file
 from netblt_conformance.common import paths
-from netblt_conformance.common.model import ACTIVE_SENDER, Parameters, Start, Stop
+from netblt_conformance.common.errors import ImplementationError, NotSupportedError
+from netblt_conformance.common.model import ACTIVE_SENDER, Parameters, Start, Status, Stop
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.links import pipeframes
+from netblt_conformance.links.pipe import PipeEndpoint
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -131,6 +135,39 @@ def test_a_broken_program_never_passes_a_transfer(command: Command, tmp_path: Pa
     assert not [result for result in done.results if result.verdict in (Verdict.PASS, Verdict.WARN)], done.output
     if name in ("crashing", "exiting", "standing still", "out of step"):
         assert any(result.verdict is Verdict.FAIL for result in done.results)
+
+
+LACKING = "for kind, body in requests():\n    if kind in (3, 5): {answer}\n    else: state()"
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "error", "words"),
+    [
+        ("STOP", "frame(0x85, b'not now')", NotSupportedError, "not now"),
+        ("STOP", "frame(0x82, bytes(16)); frame(0x85, b'no')", ImplementationError, "UNSUPPORTED after 1 OUTPUT"),
+        ("PACKET", "frame(0x85, b'not now')", ImplementationError, "answered PACKET with UNSUPPORTED"),
+    ],
+)
+def test_unsupported_is_the_whole_answer_and_to_a_stop_only(
+    tmp_path: Path, request_: str, answer: str, error: type[Exception], words: str
+) -> None:
+    endpoint = PipeEndpoint(adapter_file.read(adapter_for(tmp_path, LACKING.format(answer=answer))))
+    requests = {
+        "STOP": lambda: endpoint.stop(Stop.QUIT, "the client", 0),
+        "PACKET": lambda: endpoint.packet(bytes(4), bytes(12), 0),
+    }
+    try:
+        with pytest.raises(error, match=words):
+            requests[request_]()
+    finally:
+        endpoint.end()
+
+
+@pytest.mark.parametrize("reason", [b"\xff\xfe", b"caf\xe9", b"cut \xe2\x82"])
+def test_a_reason_that_is_no_utf_8_is_no_mistake(reason: bytes) -> None:
+    state = pipeframes.parse_state(struct.pack(">QBH", 7, Status.FAILED, len(reason)) + reason)
+    assert state.deadline_us == 7
+    assert state.reason.endswith("\ufffd")
 
 
 def test_a_program_that_does_not_exist_is_named(command: Command, tmp_path: Path) -> None:

@@ -179,8 +179,9 @@ class PipeEndpoint(SteppedEndpoint):
         words = self._process.last_words()
         return ImplementationError(f"{how} {when}" + (f": {words}" if words else ""))
 
-    def _exchange(self, request: bytes) -> list[Output]:
-        """Sends a request; collects the OUTPUT frames up to the STATE that ends the answer."""
+    def _exchange(self, request: bytes, *, may_lack: bool = False) -> list[Output]:
+        """Sends a request; collects the OUTPUT frames up to the STATE that ends the answer. `may_lack`: UNSUPPORTED may
+        take the place of the whole answer; elsewhere it would turn a FAIL into N/A."""
         self._write(request)
         output: list[Output] = []
         while True:
@@ -192,10 +193,14 @@ class PipeEndpoint(SteppedEndpoint):
             elif kind is Kind.STATE:
                 self._state = frames.parse_state(payload)
                 return output
-            elif kind is Kind.UNSUPPORTED:
+            elif kind is Kind.UNSUPPORTED and may_lack and not output:
                 raise NotSupportedError(payload.decode("utf-8", "replace") or "not supported")
             else:
-                raise ImplementationError(f"answered with {kind.name} where OUTPUT or STATE is due")
+                asked = Kind(request[frames.LENGTH.size]).name
+                after = f" after {len(output)} OUTPUT" if output else ""
+                raise ImplementationError(
+                    f"answered {asked} with {kind.name}{after}, where OUTPUT or STATE is due (see docs/pipe.md)"
+                )
 
     # ---- SteppedEndpoint ----
 
@@ -204,7 +209,7 @@ class PipeEndpoint(SteppedEndpoint):
             raise NotSupportedError(f"{self.hello.name} does not play {start.role}")
         start = capped(start, self._adapter.pics)
         self._open = True
-        return self._exchange(frames.start(start, now_us))
+        return self._exchange(frames.start(start, now_us), may_lack=True)
 
     def packet(self, source: bytes, packet: bytes, now_us: int) -> list[Output]:
         return self._exchange(frames.packet(source, packet, now_us))
@@ -213,7 +218,7 @@ class PipeEndpoint(SteppedEndpoint):
         return self._exchange(frames.advance(now_us))
 
     def stop(self, how: Stop, reason: str, now_us: int) -> list[Output]:
-        return self._exchange(frames.stop(how, reason, now_us))
+        return self._exchange(frames.stop(how, reason, now_us), may_lack=True)
 
     def deadline_us(self) -> int:
         return self._state.deadline_us
