@@ -304,7 +304,7 @@ def expect_resend_and_no_ok(t: Case, peer: SenderPeer, count: int, text: str, ex
     """The `count`-th request for buffer 0 comes. `text`: what an OK is that comes instead."""
     peer.until(
         lambda: len(peer.requests(0)) >= count or bool(peer.find(Kind.OK, 0)),
-        peer.data_timer_max_us,
+        peer.request_max_us(0),
         "RESEND for buffer 0",
         Awaited.RESEND,
     )

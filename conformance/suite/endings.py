@@ -234,7 +234,7 @@ def test_what_is_missing_is_requested_while_a_quit_waits_for_the_end_of_the_buff
     def has_come() -> bool:
         return len(peer.find(Kind.RESEND, 0)) > count or peer.has_quit
 
-    peer.until(has_come, peer.data_timer_max_us, "RESEND for buffer 0", Awaited.RESEND)
+    peer.until(has_come, peer.request_max_us(0), "RESEND for buffer 0", Awaited.RESEND)
     require_that_quit_waits(peer)
     peer.repair(0, [last])
     peer.until(lambda: peer.has_quit, 15 * S, "QUIT after the buffer")

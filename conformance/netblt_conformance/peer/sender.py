@@ -293,16 +293,25 @@ class SenderPeer(Peer):
     def expect_resend(self, buffer: int, count: int = 1) -> Message:
         """The `count`-th request for this buffer, all parts of it; its number is that of the last part."""
         what = f"{Kind.RESEND.name} for buffer {buffer}"
-        limit_us = max(self.data_timer_max_us, self._grown_us(buffer))
+        limit_us = self.request_max_us(buffer)
         self.until(lambda: len(self.requests(buffer)) >= count, limit_us, what, Awaited.RESEND)
         if self.link.real_time:
             self.listen(PARTS_US)
         return self.requests(buffer)[count - 1]
 
-    def _grown_us(self, buffer: int) -> int:
-        """A data timer that expires again and again may take longer each time (AMB-45)."""
+    def request_max_us(self, buffer: int) -> int:
+        """By then the data timer of this buffer expires: it may take longer each time (AMB-45)."""
+        times = self._request_times(buffer)
+        return max(self.data_timer_max_us, GROWTH * (times[-1] - times[-2]) if len(times) > 1 else 0)
+
+    def _request_times(self, buffer: int) -> list[int]:
+        """When the first wait for a request began, at the GO or at the newest data before it, and when each came."""
         times = [self.first_seen(request.seq).time_us for request in self.requests(buffer)]
-        return GROWTH * (times[-1] - times[-2]) if len(times) > 1 else 0
+        if not times or not (gos := self.find(Kind.GO, buffer)):
+            return times
+        sent = self.monitor.session.data_sent.get(self.number(buffer))
+        departures = [moment_us for moment_us in sent.packets.values() if moment_us < times[0]] if sent else []
+        return [max([self.first_seen(gos[0].seq).time_us, *departures]), *times]
 
     def expect_request_after(self, buffer: int, seq: int, what: str, awaited: Awaited = Awaited.OTHER) -> Message:
         """The first RESEND for this buffer with a number after `seq`."""
@@ -310,7 +319,7 @@ class SenderPeer(Peer):
         def later() -> list[Message]:
             return [message for message in self.find(Kind.RESEND, buffer) if message.seq > seq]
 
-        self.until(lambda: bool(later()), self.data_timer_max_us, what, awaited)
+        self.until(lambda: bool(later()), self.request_max_us(buffer), what, awaited)
         return later()[0]
 
     def repair(self, buffer: int, lost: Iterable[int]) -> set[int]:
@@ -418,10 +427,19 @@ class SenderPeer(Peer):
                 if served or len(self.messages) > known:
                     over_us = min(deadline_us, self.now_us + idle_us)
                 if self._over(over_us) and not self._has_all_oks():
+                    if not self.link.over and (due_us := self._request_due_us()) > over_us:
+                        deadline_us, over_us = max(deadline_us, due_us), due_us
+                        continue
                     why = self._why(within_us if over_us == deadline_us else idle_us)
                     raise UnmetError("the transfer to finish", f"{why}; {self._progress()}", cause=Cause.ABSENCE)
         self.null_ack()
         self.end()
+
+    def _request_due_us(self) -> int:
+        """When the last data timer expires of those that have expired before."""
+        open_ = {m.buffer for m in self.messages.values() if m.kind is Kind.RESEND} - self._confirmed
+        buffers = [buffer for number in open_ if 0 <= (buffer := self.index(number)) < self.buffer_count]
+        return max((self._request_times(one)[-1] + self.request_max_us(one) for one in buffers), default=0)
 
     def end(self) -> None:
         """Ends a transfer that is confirmed. In ETFTP: QUIT, repeated like any sender would, until its answer comes
