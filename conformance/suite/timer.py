@@ -33,8 +33,10 @@ def test_only_the_death_timer_ends_the_repetition_of_control(t: Case) -> None:
         peer.connect_without_acknowledging()
         peer.expect_go(0)
     began_us = peer.now_us  # the tester's KEEPALIVEs keep the connection alive
-    peer.expect_repeats(12)
-    t.observe("12 repeats of CONTROL took, s", (peer.now_us - began_us) // S)
+    repeats, gap_us, death_us = 0, 0, peer.terms.iut_death_timer_s * S
+    while repeats < 12 and not (t.link.real_time and gap_us > death_us):  # a timer that doubles soon takes hours
+        gap_us, repeats = peer.expect_repeats(1), repeats + 1
+    t.observe(f"{repeats} repeats of CONTROL took, s", (peer.now_us - began_us) // S)
     peer.finish()
     peer.expect_success()
 

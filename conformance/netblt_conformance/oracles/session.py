@@ -146,13 +146,13 @@ class Session:
     def repeat_max_us(self, published_ms: int, gap_us: int) -> int:
         """After so long a CONTROL is repeated: by what an OK has published (0: none has), or by what the tester
         acknowledged later than that, which may have raised it since (TIMER-03). The repetitions may back off from there
-        (AMB-44), without an upper limit in RFC 998 but the death timer. `gap_us`: between the last two."""
+        (AMB-44), also beyond the death timer: RFC 998 5.2.1 ends them when that expires, and each packet of the tester
+        sets it again (5.2.3). `gap_us`: between the last two."""
         limit_us = self.tolerances.control_repeat_max_us
         if published_ms:
             base_us = self.following_acks(published_ms * MICROSECONDS_PER_MS)
             limit_us = self.tolerances.published_repeat_max_us(base_us // MICROSECONDS_PER_MS)
-        grown_us = min(max(self.tolerances.control_repeat_max_us, self.life.declared_us), GROWTH * gap_us)
-        return self.following_acks(max(limit_us, grown_us))
+        return self.following_acks(max(limit_us, GROWTH * gap_us))
 
     @property
     def control_limit(self) -> int:
