@@ -170,6 +170,38 @@ def test_a_reason_that_is_no_utf_8_is_no_mistake(reason: bytes) -> None:
     assert state.reason.endswith("\ufffd")
 
 
+# The example with a queue through which each packet leaves so much later.
+OUTPUTS = """    outputs = end.out if end else []
+    for destination, packet in outputs:
+        write_frame(stream, 0x82, destination + packet)
+    outputs.clear()
+    deadline = min(end.timers.values(), default=NEVER) if end else NEVER
+"""
+LATE_OUTPUTS = """    late = end.__dict__.setdefault("late", []) if end else []
+    if end:
+        late += [(end.now + 80 * MS, *output) for output in end.out]
+        end.out.clear()
+    while late and late[0][0] <= end.now:
+        _, destination, packet = late.pop(0)
+        write_frame(stream, 0x82, destination + packet)
+    deadline = min([*end.timers.values(), *(moment for moment, *_ in late)], default=NEVER) if end else NEVER
+"""
+# Cases that fail it when they count packets of less than 80 ms ago as known.
+HASTY = "quit_is_answered_with_quitack,abort_closes_without,lengths_beside_the_edges"
+
+
+@pytest.mark.usefixtures("built_writer")
+def test_a_slow_program_is_held_to_what_it_knew(command: Command, tmp_path: Path) -> None:
+    text = (paths.adapters() / "example_pipe_endpoint.py").read_text(encoding="utf-8")
+    assert text.count(OUTPUTS) == 1, "the example has changed"
+    adapter = adapter_for(tmp_path, "")
+    (tmp_path / "program.py").write_text(text.replace(OUTPUTS, LATE_OUTPUTS), encoding="utf-8")
+    done = command("run", "--adapter", str(adapter), "--select", HASTY, "--no-sweep", "--no-dissector")
+    assert done.status == 0, done.output
+    assert not [result for result in done.results if result.verdict is Verdict.FAIL], done.output
+    assert done.output.count("80 ms") == 4, done.output  # what each role shows in its first transfer
+
+
 def test_a_program_that_does_not_exist_is_named(command: Command, tmp_path: Path) -> None:
     adapter = tmp_path / "adapter.toml"
     adapter.write_text('name = "none"\n[pipe]\ncommand = ["/no/such/program"]\n', encoding="utf-8")

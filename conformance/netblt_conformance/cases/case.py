@@ -83,6 +83,7 @@ class Profile:
     version: int = 2  # AMB-01: the version byte that a passive end answers
     spelling: Spelling = PLAIN  # AMB-04, AMB-10
     works: bool = False  # whether the first transfer succeeded
+    latency_us: int = 0  # in virtual time: how long it holds a reaction at least
 
     def to_json(self) -> dict[str, Any]:
         spelling = {"first_packet": self.spelling.first_packet, "covers": self.spelling.covers.name}
@@ -114,6 +115,8 @@ class Case:
         self.name = name
         self.dialect = dialect
         self.limits = limits
+        if profile.latency_us:
+            link.tolerances = link.tolerances.slowed(profile.latency_us)
         self.variant = variant
         self.judged = judged
         self.is_script = False  # one that generate wrote

@@ -6,17 +6,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import random
+from collections.abc import Callable
 from typing import Any
 
 from netblt_conformance.cases.case import Case, Profile
 from netblt_conformance.common import wording
 from netblt_conformance.common.errors import HarnessError, ImplementationError, NotSupportedError
-from netblt_conformance.common.model import Role
+from netblt_conformance.common.model import MICROSECONDS_PER_MS, Role
 from netblt_conformance.common.verdicts import FIRST_TRANSFER, Verdict
 from netblt_conformance.links.base import LinkFactory
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.dialect import RFC998, Dialect
-from netblt_conformance.packets.packets import Kind
+from netblt_conformance.packets.packets import Kind, Packet, Type
 from netblt_conformance.packets.spelling import Covers, Spelling, spelling_of
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Peer, UnmetError
@@ -41,7 +42,8 @@ def probe(factory: LinkFactory, role: Role, seed: int, dialect: Dialect = RFC998
                 profile, attempt = _spelt_otherwise(factory, role, seed, profile, dialect, attempt)
             if attempt.works:
                 factory.worked(role)
-                profile = dataclasses.replace(_spelt_with_sums(factory, role, seed, profile, dialect), works=True)
+                profile = _spelt_with_sums(factory, role, seed, profile, dialect)
+                profile = dataclasses.replace(profile, works=True, latency_us=attempt.latency_us)
                 return profile, {**observed, **attempt.observed}
             if not attempt.supported:
                 return Profile(), {}  # the cases of this role are N/A
@@ -89,6 +91,7 @@ class _Attempt:
     answered: bool = False
     supported: bool = True  # the implementation plays this role
     reason: str = ""
+    latency_us: int = 0
     spellings: list[Spelling] = dataclasses.field(default_factory=list)  # what else may be tried
     observed: dict[str, str] = dataclasses.field(default_factory=dict)
 
@@ -119,6 +122,9 @@ def _attempt(
             _transfer(peer, within_us or peer.tolerances.first_transfer_max_us)
             attempt.works = True
             attempt.observed = _observe(peer, profile)
+            attempt.latency_us = _latency_us(peer)
+            if attempt.latency_us >= MICROSECONDS_PER_MS:
+                attempt.observed["each reaction waits"] = f"{attempt.latency_us // MICROSECONDS_PER_MS} ms"
         except NotSupportedError:
             attempt.supported = False
         except (UnmetError, ImplementationError, HarnessError) as error:
@@ -169,6 +175,31 @@ def _transfer(peer: Peer, within_us: int) -> None:
     elif isinstance(peer, SenderPeer):
         peer.until(lambda: peer.first_buffer is not None, within_us, "a GO")
         peer.finish(within_us=within_us + peer.pace_us)
+
+
+def _latency_us(peer: Peer) -> int:
+    """The shortest time for which it held a reaction that nothing delays: to the opening, to a GO for data that are
+    there, to the last packet of a buffer. Real links: 0, the time on the way is not known."""
+    link, session = peer.link, peer.monitor.session
+    if link.real_time:
+        return 0
+    reactions: list[tuple[int, list[int]]] = []  # when the tester sent, and when what may be a reaction came
+
+    def reaction(sent_us: int, kind: Callable[[Packet], bool]) -> None:
+        reactions.append((sent_us, [seen.time_us for seen in peer.seen if kind(seen.packet)]))
+
+    if not peer.role.active:
+        reaction(link.capture.frames[0].time_us, lambda packet: packet.type is Type.RESPONSE)
+    elif isinstance(peer, SenderPeer):
+        reaction(session.life.opened_us, lambda packet: packet.type is Type.CONTROL)
+    for go_us in list(session.issued.departures.values())[:1]:
+        reaction(go_us, lambda packet: packet.acks)
+    if session.data_sent:
+        number, data = list(session.data_sent.items())[-1]
+        confirmed, last_us = (Kind.OK, number), max(data.packets.values())
+        reaction(last_us, lambda packet: any((m.kind, m.buffer) == confirmed for m in packet.messages))
+    waits = [min(came) - sent_us - 2 * link.delay_us for sent_us, came in reactions if came]
+    return max(0, min(waits, default=0))
 
 
 def _observe(peer: Peer, profile: Profile) -> dict[str, str]:

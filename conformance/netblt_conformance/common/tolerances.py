@@ -7,7 +7,7 @@ constants are the same in every run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from netblt_conformance.common.model import MICROSECONDS_PER_MS as MS
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
@@ -25,6 +25,9 @@ DEATH_SLACK_US = 2 * S
 QUIET_US = 500 * MS
 # How often the tester repeats what got no answer (it talks to a real network on the wire link).
 TESTER_RETRY_US = 1 * S
+# More than this is not added to the time for which an implementation may sit on what it has decided: cases that look
+# for a reaction wait for QUIET_US.
+LATENCY_MOST_US = 250 * MS
 # On a real link a starved implementation may take so long to read what has arrived: only then does a monitor hold what
 # it sends against what it should have known.
 STALL_US = 1 * S
@@ -59,6 +62,11 @@ class Tolerances:
     # Two events closer than this are simultaneous: packets crossing, scheduling on a busy machine, control messages
     # that wait for others to travel with.
     crossing_us: int = 50 * MS
+
+    def slowed(self, latency_us: int) -> Tolerances:
+        """For an implementation that never acts sooner than so long after a packet: RFC 998 5.2.1 demands "as quickly
+        as possible" and states no time."""
+        return replace(self, crossing_us=self.crossing_us + min(latency_us, LATENCY_MOST_US))
 
     def ack_deadline_us(self, burst_interval_ms: int) -> int:
         return max(self.ack_deadline_min_us, 2 * burst_interval_ms * MS)
