@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from netblt_conformance.common import paths
-from netblt_conformance.common.verdicts import Result, Verdict
+from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
 from netblt_conformance.diagnosis.ranking import LikelyCause, likely_causes
 from netblt_conformance.mutants import measure, mutants
 from netblt_conformance.mutants.measure import Diagnosed, Figures
 from netblt_conformance.mutants.mutants import Mutant
+from selftest.faulty import faulty_library
+
+if TYPE_CHECKING:
+    from selftest.conftest import Command
 
 
 def diagnosed(planted: str, *causes: tuple[str, ...], found_as: str = "") -> Diagnosed:
@@ -63,3 +68,29 @@ def test_the_command_prints_the_causes_of_a_mutant_and_the_figures_and_keeps_its
     assert one["mutant"] == "type-12"
     results = [Result.from_json(row) for row in one["results"]]
     assert likely_causes(results)[0].requirement == "WIRE-03"
+
+
+# Mutant, one case about something else whose transfer stops because of it, role, what that was due by.
+STALLS = [
+    ("expiry-asks-nothing", "through a lossy transfer", "passive-receiver", "TIMER-07"),
+    ("expiry-asks-nothing", "buffers reach the client in the order", "active-receiver", "TIMER-07"),
+    (
+        "done-before-the-last-ack",
+        "lengths beside the edges of packets and buffers arrive: 257",
+        "active-receiver",
+        "CLOSE-01",
+    ),
+    ("asked-once", "ldata lost again and again is got in the end: three times", "active-receiver", "RESEND-04"),
+]
+
+
+@pytest.mark.usefixtures("built_writer")
+@pytest.mark.parametrize(("mutant", "case", "role", "due_by"), STALLS)
+def test_one_transfer_without_progress_names_what_was_due(
+    command: Command, tmp_path: Path, mutant: str, case: str, role: str, due_by: str
+) -> None:
+    library = str(faulty_library(tmp_path, mutant))
+    done = command("run", "--iut-library", library, "--select", case, "--role", role, "--no-dissector", "--no-sweep")
+    (failed,) = [one for one in done.results if one.origin is Origin.CASE and one.verdict is Verdict.FAIL]
+    assert (failed.cause, failed.due_by) == (Cause.ABSENCE, due_by), done.output
+    assert likely_causes(done.results)[0].requirement == due_by

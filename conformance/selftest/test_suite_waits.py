@@ -332,6 +332,10 @@ class EndlessTransfer(SenderPeer):
         del high_seq
         return 0
 
+    def due_by(self, awaited: Awaited) -> str:
+        del awaited
+        return ""
+
 
 def test_a_transfer_that_asks_for_ever_ends_with_its_limit() -> None:
     peer = EndlessTransfer.__new__(EndlessTransfer)

@@ -19,7 +19,7 @@ from netblt_conformance.common.errors import HarnessError, ImplementationError, 
 from netblt_conformance.common.model import ALL_ROLES, MICROSECONDS_PER_S, Digest, Feature, Parameters, Role, Start
 from netblt_conformance.common.sizes import Limits, Sizes
 from netblt_conformance.common.tolerances import Tolerances
-from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
+from netblt_conformance.common.verdicts import AGAINST, RUNS_ON, Cause, Judgement, Verdict
 from netblt_conformance.common.waits import Awaited, DecidedError, PostponedError
 from netblt_conformance.links.base import IUT_ADDRESS, TESTER_ADDRESS, Link
 from netblt_conformance.oracles import Monitor
@@ -525,7 +525,16 @@ class Case:
                     self.judgement.take_violation(violation.requirement, violation.judgement)
                 else:
                     others.append(violation)
+        self._explain_absence(others)
         return others
+
+    def _explain_absence(self, others: list[Violation]) -> None:
+        """What did not come for an unknown reason was due by the violation that an oracle found in the same run, where
+        that can stop a transfer."""
+        judgement = self.judgement
+        found = [one for one in others if one.check.stalls and one.verdict is Verdict.FAIL]
+        if found and judgement.verdict in AGAINST and judgement.cause is Cause.ABSENCE and not judgement.due_by:
+            judgement.due_by = found[0].requirement
 
 
 class CaseOverError(Exception):

@@ -23,6 +23,10 @@ BEHIND = 0.4
 SHOULD = 0.5
 # A case weighs this much for the requirements that it judges besides its first one.
 BESIDES = 0.6
+# What did not come although it is due by another requirement weighs this much for those that the case judges: less
+# than the half that is supposed of a requirement without cases of its own in the run (CONTRAST_PRIOR). So one case
+# names what was due.
+DUE_OTHERWISE = 0.57
 # A permission, or a requirement of the peer, is hardly the cause.
 UNLIKELY = 0.3
 # A failure that the machine may have caused. Of a broken implementation nothing is tried again, so such rows are left.
@@ -111,14 +115,16 @@ def _shows(row: Result) -> bool:
 def _named(row: Result) -> Iterator[tuple[str, float]]:
     """The requirements that a row suspects, with their shares. What did not come although it is due in any state
     suspects the requirement by which it is due more than those that the case is about."""
-    if row.violated or row.origin is not Origin.CASE:
-        yield row.requirement, 1.0
-        return
     if row.due_by:
         yield row.due_by, 1.0
+    if row.violated or row.origin is not Origin.CASE:
+        if row.requirement != row.due_by:
+            yield row.requirement, DUE_OTHERWISE if row.due_by else 1.0
+        return
     for place, requirement in enumerate(row.requirements):
         if requirement != row.due_by:
-            yield requirement, (BESIDES if place or row.due_by else 1.0) * _likelihood(requirement, row.role)
+            share = DUE_OTHERWISE if row.due_by else BESIDES if place else 1.0
+            yield requirement, share * _likelihood(requirement, row.role)
 
 
 def _likelihood(requirement: str, role: str) -> float:

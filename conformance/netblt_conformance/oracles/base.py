@@ -22,6 +22,7 @@ class Check:
     expected: str  # what RFC 998 demands there
     seen: str  # what the implementation does that violates it
     verdict: Verdict = Verdict.FAIL
+    stalls: bool = False  # a violation can stop the transfer
 
 
 @dataclass(frozen=True, slots=True)

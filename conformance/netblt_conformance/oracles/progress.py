@@ -15,11 +15,13 @@ NOT_CONFIRMED = Check(
     "CTRL-14",
     expected="OK when all packets of a buffer have arrived",
     seen="buffer {buffer} was complete for {waited_s:g} s, and no OK came",
+    stalls=True,
 )
 NOT_REQUESTED = Check(
     "TIMER-07",
     expected="RESEND when a data timer expires",
     seen="packets of buffer {buffer} are missing, and no RESEND came for {waited_s:g} s",
+    stalls=True,
 )
 
 

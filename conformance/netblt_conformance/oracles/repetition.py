@@ -16,6 +16,7 @@ NOT_REPEATED = Check(
     "TIMER-01",
     expected="repetition of a CONTROL until its messages are acknowledged",
     seen="message #{seq} is not acknowledged, and no CONTROL came for {waited_s:g} s",
+    stalls=True,
 )
 TOO_LATE = Check(
     "CLOSE-07",

@@ -7,6 +7,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.common.verdicts import Verdict
@@ -70,13 +71,13 @@ BEFORE_GO = Check(
     expected="no RESEND before the GO is acknowledged",
     seen="{message} was added while {other} is not acknowledged",
 )
-_ALL_IN = "DONE when every buffer is complete and every message acknowledged"
-DONE_WITHOUT_LAST = Check("CLOSE-01", expected=_ALL_IN, seen="DONE although no last-buffer flag was ever sent")
-DONE_UNACKNOWLEDGED = Check(
-    "CLOSE-01", expected=_ALL_IN, seen="DONE although only {acked} of {highest} messages are acknowledged"
+_EARLY_DONE = partial(
+    Check, "CLOSE-01", stalls=True, expected="DONE when every buffer is complete and every message acknowledged"
 )
-DONE_WITH_HOLES = Check("CLOSE-01", expected=_ALL_IN, seen="DONE although packets of buffers {buffers} are missing")
-DONE_WITHOUT_OK = Check("CLOSE-01", expected=_ALL_IN, seen="DONE although buffers {buffers} have no OK")
+DONE_WITHOUT_LAST = _EARLY_DONE(seen="DONE although no last-buffer flag was ever sent")
+DONE_UNACKNOWLEDGED = _EARLY_DONE(seen="DONE although only {acked} of {highest} messages are acknowledged")
+DONE_WITH_HOLES = _EARLY_DONE(seen="DONE although packets of buffers {buffers} are missing")
+DONE_WITHOUT_OK = _EARLY_DONE(seen="DONE although buffers {buffers} have no OK")
 
 
 _HASTE_US = 5 * MICROSECONDS_PER_MS  # a RESEND that comes within this of the data was not thought over

@@ -16,7 +16,7 @@ from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
-from netblt_conformance.oracles.session import GROWTH
+from netblt_conformance.oracles.session import GROWTH, SentData
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 from netblt_conformance.packets.sequence import following
@@ -40,6 +40,7 @@ class SenderPeer(Peer):
         self._offers: list[Message] = []  # the OKs that offer a burst, by sequence number
         self._requests: list[tuple[int, int]] = []  # heap of (buffer, sequence number) of RESENDs to serve
         self.controls: list[Seen] = []
+        self._lost_us = 0  # when a CONTROL came last that counts as lost
         self._news_us = 0  # when a CONTROL with a new message came last
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
         # The numbers of all GOs, also of those that the tester lost, ascending: buffer n has the n-th of them (AMB-47).
@@ -123,6 +124,7 @@ class SenderPeer(Peer):
         self._number_buffers(packet)
         if self.lose(packet):
             self.lost(seen)
+            self._lost_us = seen.time_us
             return
         self.controls.append(seen)
         for message in packet.messages:
@@ -350,6 +352,8 @@ class SenderPeer(Peer):
 
     def due_by(self, awaited: Awaited) -> str:
         """Before the first CONTROL there is nothing to repeat. Where all but the LDATA came, RESEND-05 applies."""
+        if awaited is Awaited.TRANSFER:
+            return "" if self._was_left else self._stalls_by()
         if awaited is Awaited.CONTROL and not self.controls:
             return ""
         due_by = super().due_by(awaited)
@@ -357,6 +361,22 @@ class SenderPeer(Peer):
         packets = self.terms.packets_per_buffer
         short = [b for b in sent.values() if b.last_packet is None and len(b.packets) + 1 == packets]
         return "RESEND-05" if due_by and awaited is Awaited.RESEND and short else due_by
+
+    def _stalls_by(self) -> str:
+        """What a receiver owes in a transfer without progress: the repetition of a CONTROL that was lost, or OK or
+        RESEND for the lowest buffer that has none."""
+        if self._lost_us > (self.controls[-1].time_us if self.controls else 0):
+            return self.due_by(Awaited.CONTROL)
+        lowest = next((n for n in range(len(self._gos)) if self.number(n) not in self._confirmed), None)
+        if lowest is None or not self._was_begun(lowest):
+            return ""
+        sent = self.monitor.session.data_sent.get(self.number(lowest), SentData())
+        requests = [self.first_seen(request.seq).time_us for request in self.requests(lowest)]
+        if sent.complete_by(self.now_us):  # it may have no use for what came, and request it again
+            return "" if requests and requests[-1] > max(sent.packets.values()) else "CTRL-14"
+        if any(number == self.number(lowest) for number, _ in self._requests):
+            return ""  # the tester owes what is requested
+        return "RESEND-04" if requests else self.due_by(Awaited.RESEND)
 
     def round_with(self, seq: int) -> set[int]:
         """The messages of the CONTROL in which this one first came, and of those that came at the same moment: a queue
@@ -435,7 +455,8 @@ class SenderPeer(Peer):
                         deadline_us, over_us = max(deadline_us, due_us), due_us
                         continue
                     why = self._why(within_us if over_us == deadline_us else idle_us)
-                    raise UnmetError("the transfer to finish", f"{why}; {self._progress()}", cause=Cause.ABSENCE)
+                    seen, due_by = f"{why}; {self._progress()}", self.due_by(Awaited.TRANSFER)
+                    raise UnmetError("the transfer to finish", seen, cause=Cause.ABSENCE, due_by=due_by)
         self.null_ack()
         self.end()
 
