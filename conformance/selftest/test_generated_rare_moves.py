@@ -153,3 +153,11 @@ def test_a_sender_may_end_an_empty_transfer_by_quit(role: str, tmp_path: Path, b
 @pytest.mark.parametrize("role", ["active-sender", "passive-sender", "active-receiver", "passive-receiver"])
 def test_the_reference_transfers_nothing(factory: SimLinkFactory, role: str) -> None:
     assert passes(replayed(factory, role, length=0))
+
+
+def test_a_control_timer_that_has_grown_stays_so_when_a_new_message_comes(factory: SimLinkFactory) -> None:
+    """AMB-44. The request leaves at once, in the middle of a wait that is longer than twenty seconds."""
+    patient = dataclasses.replace(SLOW, buffer_size=4160, packet_size=16, burst_size=2, burst_interval_ms=300,
+                                  max_buffers=8, death_timer_s=4295)  # fmt: skip
+    moves = ["wait 60000", "ack 1", "quit-late 0"]
+    assert passes(replayed(factory, "passive-receiver", *moves, iut=patient, length=4160))

@@ -58,7 +58,7 @@ def test_a_sender_has_the_pace_of_the_newest_acknowledged_ok_or_a_slower_one(ack
     """RFC 998 4: it may modify what an OK offers, but only by making it more restrictive. Offers: a slower pair, more
     packets than agreed in a longer interval, a faster pair."""
     peer = SenderPeer.__new__(SenderPeer)
-    peer.agreed = cast("Any", SimpleNamespace(burst_size=8, burst_interval_ms=10))
+    peer.agreed, peer.restriction = cast("Any", SimpleNamespace(burst_size=8, burst_interval_ms=10)), None
     offers = {2: (3, 12), 4: (20, 40), 5: (20, 5)}
     peer._offers = [
         Message(Kind.OK, seq, 0, burst_size=size, burst_interval_ms=interval)

@@ -85,7 +85,7 @@ class ProgressOracle(Oracle):
         # A new message may wait until those before it are acknowledged, or for the control timer (AMB-69).
         news_us = session.round_trip_us + limits.reaction_max_us
         if self._calm_us is None or session.life.waits_for_acknowledgement:
-            news_us += session.repeat_max_us(0, 0)
+            news_us += session.repeat_max_us(0, grown=False)
         outstanding = terms.max_buffers * -(-terms.buffer_size // max(terms.packet_size, 1))
         timer_us = limits.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
         for buffer in list(self._open):

@@ -35,7 +35,7 @@ class RepetitionOracle(Oracle):
         super().__init__(session, report)
         self._messages: set[int] = set()
         self._newest_us = -1  # when a CONTROL came last
-        self._gap_us = 0  # between that and the one before, where nothing in it was new
+        self._gap_acked = 0  # what was acknowledged at the newest gap
         self._provoked_us = -1  # when a packet of the tester left last
         self._published_ms = 0  # by the newest OK; 0: by none
         self._new_ok: tuple[int, int] | None = None  # an OK that was not repeated yet, and what it publishes
@@ -57,8 +57,7 @@ class RepetitionOracle(Oracle):
             return
         if self._newest_us < time_us:
             self._judge_gap(packet, time_us, frame)
-            repeats = {message.seq for message in packet.messages} <= self._messages
-            self._gap_us = time_us - self._newest_us if repeats else 0
+            self._note_gap(packet, time_us)
             self._new_ok = None
         elif not {message.seq for message in packet.messages} <= self._messages:  # what is new made all parts leave
             self._gaps_us.clear()
@@ -87,10 +86,19 @@ class RepetitionOracle(Oracle):
                 waited_ms = waited_us / MICROSECONDS_PER_MS
                 self.report(TOO_LATE, frame, seq=seq, published_ms=published_ms, waited_ms=waited_ms)
                 self._new_ok = None
-        limit_us = session.repeat_max_us(self._published_ms, self._gap_us)
+        limit_us = session.repeat_max_us(self._published_ms)
         if waited_us > limit_us + session.round_trip_us and (seq := self._oldest()):
             self.report(NOT_REPEATED, frame, seq=seq, waited_s=waited_us / MICROSECONDS_PER_MS / 1000)
             self._newest_us = now_us
+
+    def _note_gap(self, packet: Packet, time_us: int) -> None:
+        """A timer that has grown stays so when a new message makes a CONTROL leave sooner, until something is
+        acknowledged."""
+        session, acked = self.session, self.session.highest_ack_sent
+        repeats = {message.seq for message in packet.messages} <= self._messages
+        gap_us = time_us - self._newest_us if repeats and self._newest_us >= 0 else 0
+        session.control_gap_us = gap_us if acked != self._gap_acked else max(gap_us, session.control_gap_us)
+        self._gap_acked = acked
 
     def finish(self) -> None:
         """Reports repetitions that came too early."""

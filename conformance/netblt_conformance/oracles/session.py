@@ -70,6 +70,8 @@ class Session:
         # Number of the first buffer with the L flag, and the departure of its first packet.
         self.last_buffer_sent: tuple[int, int] | None = None
         self.closing_us: int | None = None  # departure of the tester's first QUIT, ABORT or DONE
+        # The longest time between two CONTROLs, since something was acknowledged, of which the second has nothing new.
+        self.control_gap_us = 0
         self.life = Life(role)
 
     def same_connection(self, packet: Packet, *, sent: bool) -> bool:
@@ -143,16 +145,16 @@ class Session:
         """The control timer follows the time that the tester takes to acknowledge (TIMER-03)."""
         return max(limit_us, _ROUND_TRIPS * self.life.slowest_ack_us)
 
-    def repeat_max_us(self, published_ms: int, gap_us: int) -> int:
+    def repeat_max_us(self, published_ms: int, *, grown: bool = True) -> int:
         """After so long a CONTROL is repeated: by what an OK has published (0: none has), or by what the tester
         acknowledged later than that, which may have raised it since (TIMER-03). The repetitions may back off from there
         (AMB-44), also beyond the death timer: RFC 998 5.2.1 ends them when that expires, and each packet of the tester
-        sets it again (5.2.3). `gap_us`: between the last two."""
+        sets it again (5.2.3). `grown`: whether it may have backed off."""
         limit_us = self.tolerances.control_repeat_max_us
         if published_ms:
             base_us = self.following_acks(published_ms * MICROSECONDS_PER_MS)
             limit_us = self.tolerances.published_repeat_max_us(base_us // MICROSECONDS_PER_MS)
-        return self.following_acks(max(limit_us, GROWTH * gap_us))
+        return self.following_acks(max(limit_us, GROWTH * self.control_gap_us if grown else 0))
 
     @property
     def control_limit(self) -> int:

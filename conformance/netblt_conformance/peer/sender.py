@@ -41,7 +41,6 @@ class SenderPeer(Peer):
         self._requests: list[tuple[int, int]] = []  # heap of (buffer, sequence number) of RESENDs to serve
         self.controls: list[Seen] = []
         self._lost_us = 0  # when a CONTROL came last that counts as lost
-        self._news_us = 0  # when a CONTROL with a new message came last
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
         # The numbers of all GOs, also of those that the tester lost, ascending: buffer n has the n-th of them (AMB-47).
         self._gos: list[int] = []
@@ -129,7 +128,6 @@ class SenderPeer(Peer):
         self.controls.append(seen)
         for message in packet.messages:
             if message.seq not in self.messages:
-                self._news_us = seen.time_us
                 self.messages[message.seq] = message
                 alike = self._of_buffer.setdefault((message.kind, message.buffer), [])
                 bisect.insort(alike, message, key=lambda one: one.seq)
@@ -269,11 +267,7 @@ class SenderPeer(Peer):
             return self._repeat_limit_us
         oks = (m for seen in reversed(self.controls) for m in seen.packet.messages if m.kind is Kind.OK)
         published_ms = next((ok.control_timer_ms for ok in oks), 0)
-        came_us = self.controls[-1].time_us
-        if came_us - self._news_us <= PARTS_US:  # it repeats nothing
-            return self.monitor.session.repeat_max_us(published_ms, 0)
-        before_us = next((s.time_us for s in reversed(self.controls) if s.time_us < came_us - PARTS_US), came_us)
-        return self.monitor.session.repeat_max_us(published_ms, came_us - before_us)
+        return self.monitor.session.repeat_max_us(published_ms)
 
     @property
     def _repeat_limit_us(self) -> int:
