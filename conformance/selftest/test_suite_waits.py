@@ -30,6 +30,8 @@ from netblt_conformance.common.waits import (
 from netblt_conformance.links.base import Link
 from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Check, Violation
+from netblt_conformance.oracles.session import GROWTH
+from netblt_conformance.packets.packets import Kind, Message
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.base import Peer, UnmetError
 from netblt_conformance.run.engine import Plan
@@ -345,6 +347,30 @@ def test_a_transfer_that_asks_for_ever_ends_with_its_limit() -> None:
     with pytest.raises(UnmetError, match="not within 60 s"):
         peer.finish()
     assert peer.steps == 3 * DEFAULT.control_repeat_max_us // S
+
+
+class EndlessRequests(EndlessTransfer):
+    """It requests the same buffer again and again; each time its data timer has doubled."""
+
+    buffer_count = 1
+
+    def index(self, _number: int) -> int:
+        return 0
+
+    def _request_times(self, _buffer: int) -> list[int]:
+        return [0, self.now_us]
+
+
+def test_a_data_timer_that_grows_without_end_is_waited_for_once() -> None:
+    peer = EndlessRequests.__new__(EndlessRequests)
+    peer.link = cast("Link", SimpleNamespace(watch=Watch(), over=False))
+    peer._wait, peer.served, peer._gos, peer._of_buffer = None, {1}, [0], {}
+    peer.messages = {1: Message(Kind.RESEND, 1, 0, packets=(0,))}
+    peer.lost_buffers, peer._confirmed = {0}, set()
+    with pytest.raises(UnmetError, match="not within"):
+        peer.finish()
+    limit_s = 3 * DEFAULT.control_repeat_max_us // S
+    assert peer.steps == limit_s + GROWTH * limit_s
 
 
 class PostponedWorker:

@@ -433,6 +433,7 @@ class SenderPeer(Peer):
         self._requests = [(m.buffer, m.seq) for m in resends if not self._is_served(m)]
         heapq.heapify(self._requests)
         unsent = collections.deque(n for n in range(self.buffer_count) if not self._was_begun(n))
+        awaited: set[int] = set()
         self.null_ack()
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
@@ -445,7 +446,7 @@ class SenderPeer(Peer):
                 if served or len(self.messages) > known:
                     over_us = min(deadline_us, self.now_us + idle_us)
                 if self._over(over_us) and not self._has_all_oks():
-                    if not self.link.over and (due_us := self._request_due_us()) > over_us:
+                    if not self.link.over and (due_us := self._request_due_us(awaited)) > over_us:
                         deadline_us, over_us = max(deadline_us, due_us), due_us
                         continue
                     why = self._why(within_us if over_us == deadline_us else idle_us)
@@ -454,9 +455,11 @@ class SenderPeer(Peer):
         self.null_ack()
         self.end()
 
-    def _request_due_us(self) -> int:
-        """When the last data timer expires of those that have expired before."""
-        open_ = {m.buffer for m in self.messages.values() if m.kind is Kind.RESEND} - self._confirmed
+    def _request_due_us(self, awaited: set[int]) -> int:
+        """When the last data timer expires of those that have expired before. Those in `awaited` are left out, and the
+        others are added to it: who requests the same again and again is waited for once only."""
+        open_ = {m.buffer for m in self.messages.values() if m.kind is Kind.RESEND} - self._confirmed - awaited
+        awaited |= open_
         buffers = [buffer for number in open_ if 0 <= (buffer := self.index(number)) < self.buffer_count]
         return max((self._request_times(one)[-1] + self.request_max_us(one) for one in buffers), default=0)
 
