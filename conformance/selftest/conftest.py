@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 from netblt_conformance.common import paths
 from netblt_conformance.common.verdicts import Result
 from netblt_conformance.report.files import JSON_LINES, JUNIT
@@ -27,6 +28,9 @@ CONFORMANCE = Path(__file__).resolve().parents[1]
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 os.environ["NETBLT_NO_PATH_MEMORY"] = "1"  # no transfer of a test depends on an earlier one
+# The same examples in every run of the tests, however long a busy machine takes for them.
+settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("repeatable")
 TIME_LIMIT_S = 900  # for what hangs; nothing takes so long, on the busiest machine
 sys.path.insert(0, str(CONFORMANCE))  # for `import selftest.…`: pytest adds this folder only, mypy its parent
 

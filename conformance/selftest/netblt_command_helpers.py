@@ -18,8 +18,8 @@ DONE, FAILED, LOCAL, UNREACHABLE, UNSUPPORTED, INTERRUPTED = 0, 1, 2, 3, 127, 13
 
 KEYS = {
     "result", "reason", "role", "active", "bytes", "sha256", "seconds", "goodput_bps", "steady_bps", "packets_sent",
-    "packets_retransmitted", "data_timeouts", "wire_bytes", "negotiated", "blake3", "files", "bytes_held", "resumed",
-    "transfers", "sums",
+    "packets_retransmitted", "packets_duplicate", "data_timeouts", "wire_bytes", "negotiated", "blake3", "files",
+    "bytes_held", "resumed", "transfers", "sums",
 }  # fmt: skip
 NEGOTIATED_KEYS = {
     "buffer_size", "packet_size", "burst_size", "burst_interval_ms", "death_timer_s", "max_buffers", "data_checksum",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from netblt_conformance.wire import (
     NETBLT,
@@ -29,9 +29,6 @@ from netblt_conformance.wire import (
 from netblt_conformance.wire.netblt import wire_form
 from scapy.config import conf
 from scapy.packet import Padding, Raw
-
-settings.register_profile("repeatable", derandomize=True)  # the same packets in every run of the tests
-settings.load_profile("repeatable")
 
 U8, U16, U32 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32))
 TEXT = st.binary(max_size=40).filter(lambda octets: 0 not in octets)
