@@ -13,7 +13,7 @@ import pytest
 from netblt_conformance.packets.packets import Kind, Message
 from netblt_conformance.peer.base import UnmetError
 from netblt_conformance.peer.receiver import ReceivedBuffer, ReceiverPeer
-from netblt_conformance.peer.sender import SenderPeer
+from netblt_conformance.peer.sender import USELESS_REQUESTS, SenderPeer
 from selftest.test_suite_oracles import TERMS
 
 
@@ -98,3 +98,24 @@ def test_a_connection_with_a_value_of_zero_is_not_open(name: str) -> None:
     response = dataclasses.replace(TERMS, **zero)
     with pytest.raises(UnmetError, match=f"{name.replace('_', ' ')} 0"):
         peer.settle(response, 30)
+
+
+def test_requests_that_name_nothing_of_what_is_missing_are_waited_for_a_few_times() -> None:
+    """A receiver whose data timer expires again and again would keep the tester waiting without end."""
+
+    class Stubborn(SenderPeer):
+        requests_made = 0
+
+        def expect_resend(self, buffer: int, count: int = 1) -> Message:
+            self.requests_made = count
+            return Message(Kind.RESEND, count, buffer, packets=(0,))
+
+        def send_packets(self, buffer: int, numbers: Iterable[int]) -> None:
+            del buffer, numbers
+
+    peer = Stubborn.__new__(Stubborn)
+    peer.seen = []
+    with pytest.raises(UnmetError) as unmet:
+        peer.repair(0, [0, 1])
+    assert unmet.value.due_by == "RESEND-01"
+    assert peer.requests_made == 1 + USELESS_REQUESTS + 1  # the first one named packet 0

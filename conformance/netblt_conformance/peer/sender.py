@@ -25,6 +25,9 @@ from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_ne
 # On a real link the CONTROLs of one moment arrive within this.
 PARTS_US = 2_000
 QUITS = 5  # at the end of a transfer of ETFTP
+# So many requests in a row that name nothing of what is missing are waited for: one may be made before the last packet
+# came, and its data timers may expire meanwhile.
+USELESS_REQUESTS = 3
 
 
 class SenderPeer(Peer):
@@ -325,11 +328,16 @@ class SenderPeer(Peer):
     def repair(self, buffer: int, lost: Iterable[int]) -> set[int]:
         """Sends what the network lost of a buffer, each packet when it is requested: in one request, or in as many as
         the implementation makes of it (AMB-32). Answers every number that was requested."""
-        waiting, asked = set(lost), set[int]()
+        waiting, asked, useless = set(lost), set[int](), 0
         for count in itertools.count(1):
             if not waiting:
                 return asked
             request = set(self.expect_resend(buffer, count).packets)
+            useless = 0 if request & waiting else useless + 1
+            if useless > USELESS_REQUESTS:
+                what = f"a request for {sorted(waiting)} of buffer {buffer}"
+                seen = f"{useless} requests name none of them"
+                raise UnmetError(what, seen, self._last_frame(0), Cause.ABSENCE, "RESEND-01")
             self.send_packets(buffer, sorted(request & waiting))
             waiting -= request
             asked |= request
