@@ -28,6 +28,7 @@ QUITS = 5  # at the end of a transfer of ETFTP
 # So many requests in a row that name nothing of what is missing are waited for: one may be made before the last packet
 # came, and its data timers may expire meanwhile.
 USELESS_REQUESTS = 3
+GROWN_WAITS = 8  # for a request of a buffer, each longer than the one before: a case loses a packet six times in a row
 
 
 class SenderPeer(Peer):
@@ -441,7 +442,7 @@ class SenderPeer(Peer):
         self._requests = [(m.buffer, m.seq) for m in resends if not self._is_served(m)]
         heapq.heapify(self._requests)
         unsent = collections.deque(n for n in range(self.buffer_count) if not self._was_begun(n))
-        awaited: set[int] = set()
+        awaited = collections.Counter[int]()
         self.null_ack()
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
@@ -463,11 +464,12 @@ class SenderPeer(Peer):
         self.null_ack()
         self.end()
 
-    def _request_due_us(self, awaited: set[int]) -> int:
-        """When the last data timer expires of those that have expired before. Those in `awaited` are left out, and the
-        others are added to it: who requests the same again and again is waited for once only."""
-        open_ = {m.buffer for m in self.messages.values() if m.kind is Kind.RESEND} - self._confirmed - awaited
-        awaited |= open_
+    def _request_due_us(self, awaited: collections.Counter[int]) -> int:
+        """When the last data timer expires of those that have expired before. `awaited`: how often each was waited for.
+        Who requests the same without end is not waited for without end."""
+        requested = {m.buffer for m in self.messages.values() if m.kind is Kind.RESEND} - self._confirmed
+        open_ = [number for number in requested if awaited[number] < GROWN_WAITS]
+        awaited.update(open_)
         buffers = [buffer for number in open_ if 0 <= (buffer := self.index(number)) < self.buffer_count]
         return max((self._request_times(one)[-1] + self.request_max_us(one) for one in buffers), default=0)
 
