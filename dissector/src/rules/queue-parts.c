@@ -139,9 +139,9 @@ static bool answers_what_came_since(const struct nb_event *event, const struct n
     struct nb_stream *stream = event->stream;
 
     for (int64_t seq = control->first; seq <= control->highest; seq++) {
-        const struct nb_message_life *told = nb_message_find(&stream->messages, seq);
+        const struct nb_message_life *life = nb_message_find(&stream->messages, seq);
         const struct nb_buffer *buffer =
-            told != NULL && told->type == NB_OK ? nb_buffer_find(&stream->buffers, told->buffer) : NULL;
+            life != NULL && life->type == NB_OK ? nb_buffer_find(&stream->buffers, life->buffer) : NULL;
         if (buffer != NULL && buffer->last_frame > state_of(event->stream)->previous.frame) {
             return true;
         }

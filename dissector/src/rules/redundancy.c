@@ -63,10 +63,10 @@ struct pending {
 };
 
 struct redundancy {
-    bool told;            /* told_number is valid */
-    int64_t unknown_told; /* a message that was never captured: CONTROLs that lack no other are reported once */
-    uint64_t told_number; /* the sender's newest packet of which is known that it acknowledges no more than was
-                             captured */
+    bool emitted_known;       /* emitted_number is valid */
+    int64_t unknown_reported; /* a message that was never captured: CONTROLs that lack no other are reported once */
+    uint64_t emitted_number;  /* the sender's newest packet of which is known that it acknowledges no more than was
+                              captured */
     struct pending pending;
 };
 
@@ -189,8 +189,8 @@ static void begin_trail(const struct nb_stream *stream, struct nb_ack_trail *tra
     const struct redundancy *state = state_of(stream);
     const struct nb_emission *flow = &stream->end[stream->sender < 0 ? 0 : stream->sender].flow;
 
-    if (state->told) {
-        nb_ack_trail_note(trail, state->told_number, NB_ACK_LESS);
+    if (state->emitted_known) {
+        nb_ack_trail_note(trail, state->emitted_number, NB_ACK_LESS);
     } else if (stream->acked == 0 && stream->sender >= 0 && flow->started && flow->unbroken) {
         nb_ack_trail_note(trail, flow->newest, NB_ACK_LESS);
     }
@@ -254,10 +254,10 @@ static bool lacks_only_itself(const struct nb_event *event, const struct gap *ga
 static void judge_control(const struct nb_event *event, const struct gap *gap, const struct nb_control *control,
                           enum nb_queue_part_kind part)
 {
-    if (gap->known == 0 && gap->unknown == state_of(event->stream)->unknown_told) {
+    if (gap->known == 0 && gap->unknown == state_of(event->stream)->unknown_reported) {
         return; /* it has no more than the CONTROL before */
     }
-    state_of(event->stream)->unknown_told = gap->unknown;
+    state_of(event->stream)->unknown_reported = gap->unknown;
     const char *why = excuse(event, gap, part);
     const bool proven = why == NULL && is_proven_here(event, control, part);
     const struct nb_charge charge = {.rule = NB_RULE_CTRL_REDUNDANCY,
@@ -271,11 +271,11 @@ static void judge_control(const struct nb_event *event, const struct gap *gap, c
                                                    : "an ack may have been missed; later frames decide"};
     const bool uncaptured = why != NULL && gap->unknown == gap->last_missing && lacks_only_itself(event, gap, part);
 
-    struct nb_finding *told =
+    struct nb_finding *suspicion =
         nb_blame(event, &charge, "CONTROL up to message %u leaves out %s, highest ack captured is %u",
                  (uint16_t)gap->highest, gap->names, (uint16_t)event->stream->acked);
     if ((why == NULL && !proven) || uncaptured) {
-        await_proof(event, gap, control, part, told);
+        await_proof(event, gap, control, part, suspicion);
     }
 }
 
@@ -498,16 +498,17 @@ static void weigh_proof(const struct nb_event *event, struct pending *pending, i
 }
 
 /* A packet that acknowledges nothing shows nothing new, as long as no other can be missing before it. */
-static void remember_told(const struct nb_event *event, bool acknowledges)
+static void remember_emitted(const struct nb_event *event, bool acknowledges)
 {
     struct redundancy *state = state_of(event->stream);
 
     if (event->emitted.arrival != NB_IN_ORDER) {
         return;
     }
-    if (acknowledges || (state->told && event->emitted.step == 1 && state->told_number + 1 == event->emitted.number)) {
-        state->told = true;
-        state->told_number = event->emitted.number;
+    if (acknowledges ||
+        (state->emitted_known && event->emitted.step == 1 && state->emitted_number + 1 == event->emitted.number)) {
+        state->emitted_known = true;
+        state->emitted_number = event->emitted.number;
     }
 }
 
@@ -518,14 +519,14 @@ void nb_redundancy_acknowledged(const struct nb_event *event)
     if (state_of(stream)->pending.active) {
         weigh_proof(event, &state_of(stream)->pending, event->ack.now);
     }
-    remember_told(event, true);
+    remember_emitted(event, true);
 }
 
 void nb_redundancy_passed(const struct nb_event *event)
 {
     struct pending *pending = &state_of(event->stream)->pending;
 
-    remember_told(event, false);
+    remember_emitted(event, false);
     if (!pending->active || event->emitted.arrival == NB_NO_ORDER) {
         return;
     }
