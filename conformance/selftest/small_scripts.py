@@ -11,6 +11,7 @@ from netblt_conformance.generated import play
 from netblt_conformance.generated.play import Played
 from netblt_conformance.generated.script import Script, move
 from netblt_conformance.links.sim import SimLinkFactory
+from selftest.faulty import faulty_library
 
 # Two buffers of two packets each, one of them outstanding.
 TERMS = Parameters(buffer_size=96, packet_size=48, burst_size=2, burst_interval_ms=5, max_buffers=1, death_timer_s=20)
@@ -22,6 +23,11 @@ def linked(library: Path) -> SimLinkFactory:
     factory = SimLinkFactory(library)
     factory.check()
     return factory
+
+
+def with_faults(folder: Path, *names: str) -> SimLinkFactory:
+    """The sim link to the core with all of these mutants and legal variants, built in `folder`."""
+    return linked(faulty_library(folder, *names))
 
 
 def replayed(

@@ -11,8 +11,7 @@ import pytest
 from netblt_conformance.common.model import Parameters
 from netblt_conformance.generated.play import Played
 from netblt_conformance.links.sim import SimLinkFactory
-from selftest.faulty import faulty_library
-from selftest.small_scripts import TERMS, WAIT, linked, replayed
+from selftest.small_scripts import TERMS, WAIT, replayed, with_faults
 
 SUMMED = dataclasses.replace(TERMS, data_checksum=True)
 PATIENT = dataclasses.replace(TERMS, death_timer_s=60)
@@ -41,14 +40,14 @@ SLOW = [WAIT, "ack 1", "data 0 0", "wait 20000", "client-quit-slow 0"]
 def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """It has all of FAULTS."""
     del built_library
-    return linked(faulty_library(tmp_path_factory.mktemp("endings"), *FAULTS))
+    return with_faults(tmp_path_factory.mktemp("endings"), *FAULTS)
 
 
 @pytest.fixture(scope="module")
 def wrong_otherwise(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """It has all of OTHERS."""
     del built_library
-    return linked(faulty_library(tmp_path_factory.mktemp("endings"), *OTHERS))
+    return with_faults(tmp_path_factory.mktemp("endings"), *OTHERS)
 
 
 def played(factory: SimLinkFactory, role: str, moves: list[str], terms: Parameters, opening: str = "") -> Played:

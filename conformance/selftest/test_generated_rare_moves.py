@@ -15,8 +15,7 @@ from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.ipv4 import HEADER_BYTES as IP_BYTES
 from netblt_conformance.packets.packets import Type
-from selftest.faulty import faulty_library
-from selftest.small_scripts import TERMS, WAIT, linked, replayed
+from selftest.small_scripts import TERMS, WAIT, replayed, with_faults
 
 SLOW = Parameters(buffer_size=192, packet_size=48, burst_size=1, burst_interval_ms=47, max_buffers=1, death_timer_s=20)
 SLOWEST = dataclasses.replace(SLOW, burst_size=4, burst_interval_ms=40_000, max_buffers=2)
@@ -50,14 +49,14 @@ TWICE = ["go", "control", "lose 4", WAIT, "resend-twice 0 2"]
 def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """It has all of FAULTS."""
     del built_library
-    return linked(faulty_library(tmp_path_factory.mktemp("rare"), *FAULTS))
+    return with_faults(tmp_path_factory.mktemp("rare"), *FAULTS)
 
 
 @pytest.fixture(scope="module")
 def wrong_otherwise(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """It has all of OTHERS."""
     del built_library
-    return linked(faulty_library(tmp_path_factory.mktemp("rare"), *OTHERS))
+    return with_faults(tmp_path_factory.mktemp("rare"), *OTHERS)
 
 
 def passes(played: Played) -> bool:
@@ -144,7 +143,7 @@ def test_parts_of_a_queue_come_in_either_order_where_no_control_held_so_much(fac
 def test_a_sender_may_end_an_empty_transfer_by_quit(role: str, tmp_path: Path, built_library: Path) -> None:
     """AMB-41."""
     del built_library
-    quits = linked(faulty_library(tmp_path, "an-empty-transfer-is-quit"))
+    quits = with_faults(tmp_path, "an-empty-transfer-is-quit")
     played = replayed(quits, role, "go", "control", length=0)
     assert passes(played)
     assert Type.QUIT in [packets.read(frame.packet[IP_BYTES:]).type for frame in played.capture.frames]

@@ -20,8 +20,7 @@ from netblt_conformance.generated.script import Script, move
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
-from selftest.faulty import faulty_library
-from selftest.small_scripts import TERMS, WAIT, linked, replayed
+from selftest.small_scripts import TERMS, WAIT, replayed, with_faults
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -176,7 +175,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimL
         *("data-from-any-port", "premature-done-believed", "stray-keepalive-answered"),
         *("reserved-flags-refused", "response-reserved-refused"),
     )
-    return linked(faulty_library(tmp_path_factory.mktemp("wrong"), *names))
+    return with_faults(tmp_path_factory.mktemp("wrong"), *names)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
 from netblt_conformance.packets.reserved import reserved_set
-from selftest.faulty import faulty_library
-from selftest.small_scripts import TERMS, linked, replayed
+from selftest.small_scripts import TERMS, replayed, with_faults
 
 FORGE = Forge(2, 1000, 2000)
 FAULTS = (
@@ -36,7 +35,7 @@ TWO = dataclasses.replace(TERMS, max_buffers=2)
 def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimLinkFactory:
     """It has all of FAULTS."""
     del built_library
-    return linked(faulty_library(tmp_path_factory.mktemp("peculiar"), *FAULTS))
+    return with_faults(tmp_path_factory.mktemp("peculiar"), *FAULTS)
 
 
 def played(factory: SimLinkFactory, role: str, opening: str, moves: list[str], iut: Parameters) -> Played:

@@ -282,13 +282,13 @@ def test_ok_returns_the_time_since_its_go(t: Case) -> None:
     peer.send_buffer(0)
     ok = peer.expect_ok(0)
     seen = peer.first_seen(ok.seq)
-    elapsed_ms, told = (seen.time_us - began_us) // MS, ok.control_timer_ms
-    as_ms = abs(told - elapsed_ms) <= t.tolerances.crossing_us // MS + 2 * t.link.delay_us // MS
-    as_s = elapsed_ms // 1000 <= told <= elapsed_ms // 1000 + 1
+    elapsed_ms, stated = (seen.time_us - began_us) // MS, ok.control_timer_ms
+    as_ms = abs(stated - elapsed_ms) <= t.tolerances.crossing_us // MS + 2 * t.link.delay_us // MS
+    as_s = elapsed_ms // 1000 <= stated <= elapsed_ms // 1000 + 1
     t.observe("unit of the tight timer", "ms" if as_ms else "s" if as_s else "none")
     t.must(
         as_ms or as_s,
-        f"OK came {elapsed_ms} ms after GO and returns {told}",
+        f"OK came {elapsed_ms} ms after GO and returns {stated}",
         seen.frame,
         expected="the time that has passed since GO",
     )
@@ -314,10 +314,10 @@ def test_a_null_ack_confirms_changed_burst_values(t: Case) -> None:
         t.tolerances.reaction_max_us,
         f"a NULL-ACK that confirms bursts of {peer.offer[0]} in {peer.offer[1]} ms",
     )
-    told = (seen.packet.burst_size, seen.packet.burst_interval_ms)
+    stated = (seen.packet.burst_size, seen.packet.burst_interval_ms)
     t.must(
-        told[0] <= peer.offer[0] and told[1] >= peer.offer[1],
-        f"NULL-ACK confirms {told}",
+        stated[0] <= peer.offer[0] and stated[1] >= peer.offer[1],
+        f"NULL-ACK confirms {stated}",
         seen.frame,
         expected=f"bursts of {peer.offer[0]} in {peer.offer[1]} ms",
     )
@@ -373,10 +373,10 @@ def test_a_smaller_packet_size_is_confirmed_and_used(t: Case) -> None:
         t.tolerances.reaction_max_us,
         "a NULL-ACK that confirms the packet size",
     )
-    told = wire.ETFTP(seen.wire).payload.packet_size
+    stated = wire.ETFTP(seen.wire).payload.packet_size
     t.must(
-        told == SIZE // 2,
-        f"NULL-ACK confirms packets of {told} bytes",
+        stated == SIZE // 2,
+        f"NULL-ACK confirms packets of {stated} bytes",
         seen.frame,
         expected=f"packets of {SIZE // 2} bytes, as offered",
     )

@@ -70,6 +70,12 @@ def cut(packet: bytes, end: int) -> bytes:
     return packet[: end % len(packet)]
 
 
+def _identified_as(packet: bytes, datagram: ipv4.Datagram, payload: bytes) -> bytes:
+    """An IPv4 packet with the identification of another one, and the addresses of `datagram`."""
+    identification = int.from_bytes(packet[_IDENTIFICATION], "big")
+    return ipv4.wrap(payload, datagram.source, datagram.destination, identification)
+
+
 class Copies:
     """The packets that the network may still deliver again. A copy has the IP identification of its original where the
     capture shows what the tester sent, so that the Wireshark plugin recognizes it."""
@@ -135,8 +141,7 @@ class Copies:
         if link.real_time or any(one.protocol != ipv4.NETBLT_PROTOCOL for one in datagrams):
             return
         for one, datagram, other in zip(frames, datagrams, reversed(originals), strict=True):
-            identification = int.from_bytes(other[_IDENTIFICATION], "big")
-            one.packet = ipv4.wrap(datagram.payload, datagram.source, datagram.destination, identification)
+            one.packet = _identified_as(other, datagram, datagram.payload)
 
     def newest(self, kinds: Collection[Type]) -> int | None:
         """The frame of the tester's last packet of these types."""
@@ -154,8 +159,7 @@ class Copies:
         """A damaged copy of it arrives; no end may take notice of it (CKSUM-06)."""
         original, wire = self._peer.link.capture.frames[frame].packet, self.payload(frame)
         damaged, datagram = change(wire), ipv4.unwrap(original)
-        identification = int.from_bytes(original[_IDENTIFICATION], "big")
-        same = ipv4.wrap(damaged, datagram.source, datagram.destination, identification)
+        same = _identified_as(original, datagram, damaged)
         copy = self._send(frame, damaged, same if datagram.protocol == ipv4.NETBLT_PROTOCOL else None)
         self._no_originals.add(copy)  # two changes could make the checksum right again
 

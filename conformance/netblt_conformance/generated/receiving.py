@@ -15,8 +15,8 @@ from netblt_conformance.peer import ReceiverPeer
 
 _CONTROL_TIMERS_MS = (1, 100, 500, 2000, 65_535)  # that OKs publish (CLOSE-07)
 _OFFERS = ((1, 20), (2, 10), (4, 40), (8, 10), (16, 5), (1, 120), (1000, 1))
-# Of the last OK, whose DONE is lost: the parts of the published control timer after which it is repeated. The last one
-# of these: a QUIT comes in the dally (QUIT-01).
+# Of the last OK, whose DONE is lost: the parts of the published control timer after which it is repeated. Part 0: a
+# QUIT comes in the dally (QUIT-01).
 DALLIES: tuple[tuple[float, ...], ...] = ((), (1,), (0.5, 1), (0.25, 0.5, 1), (0,), (), (1,))
 LONGER_DALLY = 5  # the last OK is repeated with a longer control timer
 _LONGEST_DALLY = 6  # later OKs publish the longest one
@@ -76,12 +76,14 @@ class ReceivingPlayer(Player):
         return [n for n in range(terms.packets_per_buffer) if n not in buffer.packets]
 
     def _may_ask(self, number: int) -> bool:
-        """A data timer has had time to expire: a burst interval since the last data and the last request, and at least
-        a round trip."""
+        """A data timer has had time to expire."""
+        return self._may_ask_soon(number) and self._is_quiet(number)
+
+    def _is_quiet(self, number: int) -> bool:
+        """A burst interval since the last data and the last request, and at least a round trip."""
         peer = self._peer
         quiet_us = max(2 * peer.ms(peer.terms.burst_interval_ms), 4 * peer.link.delay_us, 50_000)
-        since_us = max(peer.data_us, self._asked_us.get(number, 0))
-        return self._may_ask_soon(number) and peer.now_us - since_us >= quiet_us
+        return peer.now_us - max(peer.data_us, self._asked_us.get(number, 0)) >= quiet_us
 
     def _may_ask_soon(self, number: int) -> bool:
         """A data timer that is too short expires while data of the buffer come (RFC 998 5.2.2)."""
@@ -106,15 +108,15 @@ class ReceivingPlayer(Player):
             if self._may_confirm_beyond(number):
                 yield Choice(Move("ok-beyond", (number,)), 2)
         for number in sorted(self._gone - self._confirmed):
-            missing = self._missing(number)
-            if not missing:  # it sends more packets than a buffer has
+            missing = self._missing(number) if self._may_ask_soon(number) else []
+            if not missing:  # of what may be requested: it sends more packets than a buffer has
                 continue
-            if self._may_ask(number):
+            if self._is_quiet(number):
                 yield Choice(Move("resend", (number, *missing)), 3)
                 if len(missing) > 1 and self._peer.buffer(number).last_packet is not None:
                     yield Choice(Move("resend", (number, *sorted(chance.sample(missing, len(missing) - 1)))), 1)
                     yield Choice(Move("resend-twice", (number, chance.randrange(1, len(missing)))), 1)
-            elif self._may_ask_soon(number) and self._peer.buffer(number).packets:
+            elif self._peer.buffer(number).packets:
                 some = chance.sample(missing, chance.randint(1, len(missing)))
                 yield Choice(Move("resend-soon", (number, *sorted(some))), 0.3)
         if self._peer.queue:
@@ -140,14 +142,10 @@ class ReceivingPlayer(Player):
             case "go" | "go-on", () if self._may_go or (move.name == "go-on" and self._may_go_on):
                 self._go()
             case "gos", (count,) if 0 < count <= max(_GOS) and self._may_go:
-                while count and self._may_go:
-                    self._go()
-                    count -= 1
+                self._go_times(count)
                 self.play(Move("control"))
             case "gos-late", (count,) if 1 < count <= max(_GOS) and self._may_go:
-                while count and self._may_go:
-                    self._go()
-                    count -= 1
+                self._go_times(count)
                 if len(peer.queue) > 1 and self._may_come_late(1):
                     self._send_parts(1)
             case "parts", (first,) if 0 < first < len(peer.queue) and self._may_come_late(first):
@@ -322,6 +320,12 @@ class ReceivingPlayer(Player):
         number, *packets = move.numbers
         may = self._may_ask(number) if move.name == "resend" else self._may_ask_soon(number)
         return bool(packets) and may and set(packets) <= set(self._missing(number))
+
+    def _go_times(self, count: int) -> None:
+        """As often as may be."""
+        for _ in range(count):
+            if self._may_go:
+                self._go()
 
     def _go(self) -> None:
         number = max(self._gone, default=-1) + 1

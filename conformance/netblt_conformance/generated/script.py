@@ -38,9 +38,8 @@ _STALL_SHARE, _STALLS_US = 0.15, (50_000, 400_000, 3_000_000, 40_000_000, 120_00
 _MAX_BUFFERS = (1, 1, 2, 2, 3, 4, 8)
 _VERY_MANY, _VERY_MANY_SHARE = 512, 0.015  # outstanding buffers: the low byte of this is 0
 # The last ones are longer than a byte, no multiple of a tick, and slow.
-# Seldom: an interval of more than 15 bits.
-_SLOW_BURST, _SLOW_SHARE = (300, 40_000), 0.02
 _BURSTS = ((1, 5), (2, 5), (4, 10), (8, 10), (3, 20), (16, 1), (1, 47), (2, 300), (3, 47), (300, 10))
+_SLOW_BURST, _SLOW_SHARE = (300, 40_000), 0.02  # seldom: an interval of more than 15 bits
 _IUT_DEATH_TIMERS_S = (3, 6, 20, 60, 60)
 _LONG_DEATH_TIMERS_S, _LONG_DEATH_SHARE = (66, 2148, 4295), 0.02  # just above 2^16 ms, and 2^31 and 2^32 us
 _OWN_DEATH_TIMERS_S = (1, 2, 6, 6, 20, 20, 60, 60, 60, 40_000)

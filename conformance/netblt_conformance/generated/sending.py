@@ -61,10 +61,14 @@ class SendingPlayer(Player):
         peer = self._peer
         return [n for n in range(peer.buffer_count) if peer.find(Kind.GO, n) and not peer.find(Kind.OK, n)]
 
+    @property
+    def _has_acknowledged_all(self) -> bool:
+        peer = self._peer
+        return peer.monitor.session.highest_ack_sent == peer.consecutive == max(peer.messages, default=0)
+
     def patience_us(self) -> int:
         peer = self._peer
-        everything = peer.monitor.session.highest_ack_sent == peer.consecutive == max(peer.messages, default=0)
-        waited_us = 0 if everything else peer.now_us - self._known_us
+        waited_us = 0 if self._has_acknowledged_all else peer.now_us - self._known_us
         return min(self._wait_left_us, int(_PATIENCE_SHARE * self._death_us) - waited_us)
 
     def _may_hush(self) -> bool:
@@ -243,9 +247,8 @@ class SendingPlayer(Player):
     def _may_chatter(self, buffer: int) -> bool:
         """A data timer runs for the buffer: its GO is acknowledged, and some packets of it were sent."""
         peer = self._peer
-        everything = peer.monitor.session.highest_ack_sent == peer.consecutive == max(peer.messages, default=0)
         begun = 0 < len(self._fresh(buffer)) < peer.packet_count(buffer)
-        return everything and begun and buffer in self._asked() and not self._named(buffer)
+        return self._has_acknowledged_all and begun and buffer in self._asked() and not self._named(buffer)
 
     def _chatter(self, buffer: int) -> None:
         """The tester sends KEEPALIVEs until its data timer has the receiver request what is missing (TIMER-07)."""
@@ -256,7 +259,7 @@ class SendingPlayer(Player):
                 self.acknowledge()
             return len(peer.requests(buffer)) > requests or self.has_left()
 
-        deadline_us = peer.now_us + max(_REQUEST_US, self.longest_wait_us)
+        deadline_us = peer.now_us + self._request_limit_us
         while not asks() and peer.now_us < deadline_us:
             peer.send_keepalive()
             peer.listen(_CHATTER_US)
@@ -273,7 +276,7 @@ class SendingPlayer(Player):
             # Or what was requested came another way, or the connection is over.
             return bool(self._named(buffer) or peer.find(Kind.OK, buffer)) or self.has_left()
 
-        patience_us = max(_REQUEST_US, self.longest_wait_us)
+        patience_us = self._request_limit_us
         for _ in range(times):
             self.play(Move("repair-lost", (buffer,)))
             lost_us = peer.now_us
@@ -306,6 +309,11 @@ class SendingPlayer(Player):
         self.copies.send_foreign(damaged, peer.address)
         if not peer.monitor.session.was_sent(peer.number(buffer)):
             peer.lost_buffers.add(buffer)
+
+    @property
+    def _request_limit_us(self) -> int:
+        """By then the next request has come."""
+        return max(_REQUEST_US, self.longest_wait_us)
 
     @property
     def longest_wait_us(self) -> int:

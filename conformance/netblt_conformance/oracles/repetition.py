@@ -55,11 +55,12 @@ class RepetitionOracle(Oracle):
         self._judge(time_us, frame)
         if packet.type is not Type.CONTROL or not packet.messages:
             return
+        repeats = {message.seq for message in packet.messages} <= self._messages
         if self._newest_us < time_us:
-            self._judge_gap(packet, time_us, frame)
-            self._note_gap(packet, time_us)
+            self._judge_gap(packet, time_us, frame, repeats=repeats)
+            self._note_gap(time_us, repeats=repeats)
             self._new_ok = None
-        elif not {message.seq for message in packet.messages} <= self._messages:  # what is new made all parts leave
+        elif not repeats:  # what is new made all parts leave
             self._gaps_us.clear()
             self._early_ms = 0
         self._newest_us = time_us
@@ -91,11 +92,10 @@ class RepetitionOracle(Oracle):
             self.report(NOT_REPEATED, frame, seq=seq, waited_s=waited_us / MICROSECONDS_PER_MS / 1000)
             self._newest_us = now_us
 
-    def _note_gap(self, packet: Packet, time_us: int) -> None:
+    def _note_gap(self, time_us: int, *, repeats: bool) -> None:
         """A timer that has grown stays so when a new message makes a CONTROL leave sooner, until something is
-        acknowledged."""
+        acknowledged. `repeats`: the CONTROL holds nothing new."""
         session, acked = self.session, self.session.highest_ack_sent
-        repeats = {message.seq for message in packet.messages} <= self._messages
         gap_us = time_us - self._newest_us if repeats and self._newest_us >= 0 else 0
         session.control_gap_us = gap_us if acked != self._gap_acked else max(gap_us, session.control_gap_us)
         self._gap_acked = acked
@@ -113,12 +113,11 @@ class RepetitionOracle(Oracle):
         acked = self.session.highest_ack_sent
         return min((seq for seq in self._messages if after(seq, acked)), default=0)
 
-    def _judge_gap(self, packet: Packet, time_us: int, frame: int) -> None:
+    def _judge_gap(self, packet: Packet, time_us: int, frame: int, *, repeats: bool) -> None:
         """CONTROLs that nothing provokes but the control timer, which these OKs publish. An OK holds the value of the
         moment when it was put into the control packet (RFC 998 5.2.1: a queue): an acknowledgement since then is a
         new measurement and may have shortened the timer."""
         calm = self._newest_us - self.session.round_trip_us > self._provoked_us
-        repeats = {message.seq for message in packet.messages} <= self._messages
         acks = self.session.acks_sent
         measured_us = acks[-1][0] + self.session.round_trip_us if acks else -1
         oks = [message for message in packet.messages if message.kind is Kind.OK]
