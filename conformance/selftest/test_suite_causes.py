@@ -66,6 +66,12 @@ def test_a_run_without_failures_has_no_causes() -> None:
     assert named([row("a", "CTRL-04", verdict=Verdict.PASS), row("b", "CTRL-05", verdict=Verdict.NA)]) == []
 
 
+def test_a_failure_that_suspects_no_requirement_has_no_cause_and_hides_none() -> None:
+    unsuspecting = dataclasses.replace(missing("script 1460", "DATA-08"), requirements=[])
+    assert named([unsuspecting]) == []
+    assert named([unsuspecting, row("own", "CTRL-04")]) == [("CTRL-04",)]
+
+
 def test_a_cause_is_shown_by_a_failure_and_not_by_a_warning_that_came_earlier() -> None:
     results = [row("one", "NEG-04", verdict=Verdict.WARN, frame=2), row("two", "NEG-04", frame=9)]
     (cause,) = likely_causes(results)

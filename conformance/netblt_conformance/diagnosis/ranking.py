@@ -63,8 +63,10 @@ def likely_causes(results: Iterable[Result]) -> list[LikelyCause]:
 def _explained(
     left: list[Run], weights: Weights, contrast: dict[str, Contrast], most: int
 ) -> list[tuple[tuple[str, ...], list[Run]]]:
-    """The best requirements with the runs that each explains, until no run is left."""
+    """The best requirements with the runs that each explains, until no run is left. A run that suspects no requirement,
+    as a generated script whose transfer does not end, is explained by none."""
     found: list[tuple[tuple[str, ...], list[Run]]] = []
+    left = [run for run in left if weights[run.key]]
     while left and len(found) < most:
         best = _best(left, weights, contrast)
         found.append((best, [run for run in left if not weights[run.key].keys().isdisjoint(best)]))
