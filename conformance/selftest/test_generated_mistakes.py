@@ -175,6 +175,18 @@ def test_what_a_resend_requests_beyond_the_end_of_a_buffer_is_served_with_the_re
     assert [one.packet for one in sent if one.type in (Type.DATA, Type.LDATA)] == [1, 0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("name", ["active-receiver", "passive-receiver"])
+def test_a_tester_whose_next_burst_is_far_away_shows_by_other_packets_that_it_lives(
+    name: str, built_library: Path
+) -> None:
+    """TIMER-10: the burst interval is twice as long as the implementation's death timer."""
+    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME[name]
+    terms = Parameters(buffer_size=54, packet_size=50, burst_size=300, burst_interval_ms=40_000, death_timer_s=20)
+    one = Script(role, 1, 109, terms, terms, moves=(move("trickle 1"),))
+    result = play.replay(one, factory, probe(factory, role, 1)[0])
+    assert (list(result.done), result.faults) == (list(one.moves), [])
+
+
 def test_a_transfer_may_end_as_late_as_its_data_timers_have_grown(tmp_path: Path, built_library: Path) -> None:
     """AMB-45: a data timer that doubles. The network loses seven retransmissions before it behaves."""
     del built_library

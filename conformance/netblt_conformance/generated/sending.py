@@ -86,12 +86,13 @@ class SendingPlayer(Player):
             self.play(Move("ack", (self._peer.consecutive,)))
 
     def _send_known_packet(self) -> None:
-        """Data where there are any: they too show that the tester is alive."""
+        """Data where there are any: they too show that the tester is alive. Not where their burst has to wait: the wait
+        may be longer than the implementation's death timer."""
         peer = self._peer
         self._carry(peer.consecutive)
         now = [buffer for buffer in self._asked() if peer.may_send(buffer)]
         fresh = [(buffer, packet) for buffer in now for packet in self._fresh(buffer)]
-        if fresh:
+        if fresh and self._burst_due_us <= peer.now_us:
             self.play(Move("data", fresh[0]))
         else:
             peer.null_ack(peer.consecutive)
@@ -161,11 +162,14 @@ class SendingPlayer(Player):
             if not self._waiting(buffer, request):
                 self._peer.served.add(request.seq)
 
-    def _await_burst(self) -> None:
+    @property
+    def _burst_due_us(self) -> int:
         """The next burst leaves an interval after the one before, whichever buffers they are of (RATE-02)."""
-        peer = self._peer
-        due_us = self._burst_us + peer.ms(peer.pace()[1])
-        if self._burst_us and due_us > peer.now_us:
+        return self._burst_us and self._burst_us + self._peer.ms(self._peer.pace()[1])
+
+    def _await_burst(self) -> None:
+        peer, due_us = self._peer, self._burst_due_us
+        if due_us > peer.now_us:
             peer.listen(due_us - peer.now_us)
 
     def choices(self, chance: random.Random) -> Iterator[Choice]:
