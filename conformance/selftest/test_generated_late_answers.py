@@ -15,7 +15,7 @@ from netblt_conformance.generated.illegal import Illegal
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer
-from netblt_conformance.peer.base import Seen, UnmetError
+from netblt_conformance.peer.exchange import Seen, UnmetError
 
 MS = 1000
 S = 1000 * MS

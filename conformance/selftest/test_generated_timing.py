@@ -15,7 +15,7 @@ from netblt_conformance.oracles.base import Violation
 from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type
-from netblt_conformance.peer.base import Agreed, Seen
+from netblt_conformance.peer.exchange import Agreed, Seen
 
 MS = 1000
 DELAY_US = 1 * MS

@@ -11,7 +11,8 @@ from netblt_conformance.common.verdicts import Cause, Result, Verdict
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.mutants import mutants, mutation
 from netblt_conformance.packets.packets import Packet, Type
-from netblt_conformance.peer.base import Peer, Seen
+from netblt_conformance.peer.base import Peer
+from netblt_conformance.peer.exchange import Seen
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 from netblt_conformance.packets.packets import Kind, Message
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 from netblt_conformance.peer.receiver import ReceivedBuffer, ReceiverPeer
 from netblt_conformance.peer.sender import USELESS_REQUESTS, SenderPeer
 from selftest.test_suite_oracles import TERMS

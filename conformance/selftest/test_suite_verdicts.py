@@ -13,7 +13,7 @@ from netblt_conformance.common.model import PASSIVE_RECEIVER
 from netblt_conformance.common.verdicts import GRADED, Cause, ExitCode, Judgement, Result, Verdict, exit_code
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.links.base import Link
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 
 def result(verdict: Verdict, role: str = "active-sender") -> Result:

@@ -33,7 +33,8 @@ from netblt_conformance.oracles.base import Check, Violation
 from netblt_conformance.oracles.session import GROWTH
 from netblt_conformance.packets.packets import Kind, Message
 from netblt_conformance.peer import SenderPeer
-from netblt_conformance.peer.base import Peer, UnmetError
+from netblt_conformance.peer.base import Peer
+from netblt_conformance.peer.exchange import UnmetError
 from netblt_conformance.peer.sender import GROWN_WAITS
 from netblt_conformance.run.engine import Plan
 from netblt_conformance.run.schedule import Planned, Schedule

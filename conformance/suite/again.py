@@ -7,7 +7,7 @@ from netblt_conformance.common import tolerances
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 FEWER = 1000  # of a full buffer a sender may not know that it is the last (AMB-41)
 ANSWERS = (Type.RESPONSE, Type.REFUSED, Type.ABORT)

@@ -6,7 +6,7 @@ from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, c
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Message, Type
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 PACKET_BYTES, BUFFER_BYTES = 256, 1024
 # One byte beside each edge of a packet and of a buffer: the last packet has one byte, all but one, or all.

@@ -11,7 +11,7 @@ from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 # The limits that the implementation gets, and what an active one has to propose.
 LIMITS = {"buffer_size": 1000, "packet_size": 200, "burst_size": 5, "burst_interval_ms": 20, "max_buffers": 3}

@@ -9,7 +9,7 @@ from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 from netblt_conformance.wire import data_checksum_ok
 
 

@@ -15,7 +15,7 @@ from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets.packets import Kind
 from netblt_conformance.peer import SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 BUFFER_BYTES = 512
 BUFFERS = 4

@@ -4,7 +4,7 @@
 from netblt_conformance.cases.case import SENDERS, Case, case
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Type
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 
 @case("CTRL-06", roles=SENDERS)

@@ -11,7 +11,7 @@ from netblt_conformance.common.model import Feature
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 BEYOND_16_BITS = 0x0001_2345
 # Transfer lengths around the edges of packets (256 bytes) and buffers (1024 bytes).

@@ -13,7 +13,7 @@ from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 FEWER = 1000  # of a full buffer a sender may not know that it is the last (AMB-41)
 WHY = "the client has had enough"

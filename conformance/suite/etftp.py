@@ -14,7 +14,7 @@ from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets import etftp, pacing, packets
 from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen
+from netblt_conformance.peer.exchange import Seen
 from netblt_conformance.wire.fast import checksum_ok, data_checksum_ok
 
 BUFFER, SIZE = 1024, 256

@@ -10,7 +10,7 @@ from netblt_conformance.common.model import Feature, Stop
 from netblt_conformance.packets import etftp, ipv4
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen, UnmetError
+from netblt_conformance.peer.exchange import Seen, UnmetError
 
 FILE = "/maps/overlay.img"
 OF_THE_HOST = (1, 2)  # ICMP and IGMP

@@ -8,7 +8,7 @@ from netblt_conformance.cases.case import ACTIVE, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen
+from netblt_conformance.peer.exchange import Seen
 
 BUFFER, SIZE = 1024, 256
 FIRST_TIMEOUT_S = BACK_OFF_S = 5

@@ -8,7 +8,7 @@ from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.packets import pacing, packets
 from netblt_conformance.packets.packets import Kind, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 from netblt_conformance.wire import data_checksum_ok
 
 _BEFORE_BURST_US = 5 * MICROSECONDS_PER_MS

@@ -11,7 +11,7 @@ from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.packets.packets import Type, different_for_clients, different_terms
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen, UnmetError
+from netblt_conformance.peer.exchange import Seen, UnmetError
 from netblt_conformance.wire import data_checksum_ok
 
 OTHER_ID = 0x0BADCAFE

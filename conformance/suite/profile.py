@@ -12,7 +12,7 @@ from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Packet, Type
 from netblt_conformance.packets.spelling import Covers
 from netblt_conformance.peer import ReceiverPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 
 @case("WIRE-08", "WIRE-02", roles=ALL_ROLES)

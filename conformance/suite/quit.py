@@ -8,7 +8,7 @@ from netblt_conformance.common.model import Feature, Stop
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen
+from netblt_conformance.peer.exchange import Seen
 
 SLOW = {"burst_size": 1, "burst_interval_ms": 50}
 

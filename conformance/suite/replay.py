@@ -8,7 +8,8 @@ from netblt_conformance.cases.case import Case, case
 from netblt_conformance.common.model import Feature
 from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Peer, UnmetError
+from netblt_conformance.peer.base import Peer
+from netblt_conformance.peer.exchange import UnmetError
 
 LENGTH = 6 * 1024
 DONE = 2  # buffers that are through when the storm comes

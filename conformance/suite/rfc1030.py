@@ -8,7 +8,7 @@ from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Packet
 from netblt_conformance.peer import SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 DELAY_MS = 600  # the one-way delay over the satellites of RFC 1030
 PACED = {"buffer_size": 2048, "burst_size": 4, "burst_interval_ms": 20}

@@ -11,7 +11,7 @@ from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Packet, Type
 from netblt_conformance.packets.reserved import reserved_set
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 
 def one_of_each_type(peer: ReceiverPeer | SenderPeer) -> dict[Type, bytes]:

@@ -10,7 +10,7 @@ from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen
+from netblt_conformance.peer.exchange import Seen
 
 OPENING = "copies of OPEN or RESPONSE"
 

@@ -9,7 +9,7 @@ from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import Feature
 from netblt_conformance.packets.packets import SEQ_MODULUS, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 BUFFER_BYTES = 64
 BUFFERS = SEQ_MODULUS // 2 + 232  # each has a GO and an OK

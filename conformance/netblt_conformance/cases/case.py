@@ -29,7 +29,7 @@ from netblt_conformance.packets.dialect import RFC998, Dialect
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.packets.spelling import PLAIN, Covers, Spelling
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen, Setting, UnmetError
+from netblt_conformance.peer.exchange import Seen, Setting, UnmetError
 
 __all__ = ["ACTIVE", "ALL_ROLES", "PASSIVE", "RECEIVERS", "SENDERS", "Case", "case"]
 

@@ -20,7 +20,8 @@ from netblt_conformance.packets.dialect import RFC998, Dialect
 from netblt_conformance.packets.packets import Kind, Packet, Type
 from netblt_conformance.packets.spelling import Covers, Spelling, spelling_of
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Peer, UnmetError
+from netblt_conformance.peer.base import Peer
+from netblt_conformance.peer.exchange import UnmetError
 
 VERSIONS = (2, 1, 0)  # AMB-01: tried in this order with a passive end
 OPENS_OF_OTHER_VERSIONS = 2  # most likely there is no end at all

@@ -12,7 +12,8 @@ from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.generated.script import Script
 from netblt_conformance.oracles.base import Check, Violation
 from netblt_conformance.packets.packets import Type
-from netblt_conformance.peer.base import Peer, UnmetError
+from netblt_conformance.peer.base import Peer
+from netblt_conformance.peer.exchange import UnmetError
 
 _ALWAYS = ("CKSUM", "WIRE")  # areas that hold for every packet, whatever the tester does
 OF_NO_CONNECTION = (Type.ABORT, Type.REFUSED)  # legal answers to a packet of no connection (AMB-55)

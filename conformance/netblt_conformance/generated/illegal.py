@@ -27,7 +27,7 @@ from netblt_conformance.links.base import STRANGER_ADDRESS
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import DATA_HEADER_BYTES, Kind, Message, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen
+from netblt_conformance.peer.exchange import Seen
 
 PESTER = ILLEGAL_PREFIX + "pester"
 _TWO_FIELDS = 0.3  # share of the moves that change two

@@ -17,7 +17,7 @@ from netblt_conformance.oracles.opening import PACKETS_MAX
 from netblt_conformance.packets import pacing, packets
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 # Fields that an OPEN and a RESPONSE may have wrong, by number.
 ZERO = ("buffer_size", "packet_size", "max_buffers")

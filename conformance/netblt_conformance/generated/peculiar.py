@@ -17,7 +17,7 @@ from netblt_conformance.packets.packets import Type
 from netblt_conformance.packets.reserved import reserved_set
 from netblt_conformance.packets.spelling import PLAIN, Spelling
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 # Without a factor of two: numbers that are far from each other stay so modulo 2^32.
 STEP = (3, 257, 65_537)

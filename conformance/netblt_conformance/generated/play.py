@@ -26,7 +26,7 @@ from netblt_conformance.packets import packets
 from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 
 _QUITS_IN_DALLY = 3
 _LONGER_DALLY_MS = 3000

@@ -14,7 +14,7 @@ from netblt_conformance.oracles.base import Check
 from netblt_conformance.oracles.session import after
 from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen
+from netblt_conformance.peer.exchange import Seen
 
 _NOT_DUE = "RESEND for buffer {buffer} {waited_ms:g} ms after {since}; its packets take {needed_ms:g} ms"
 NOT_DUE = Check(

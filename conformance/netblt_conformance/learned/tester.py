@@ -17,7 +17,7 @@ from netblt_conformance.learned.timing import Came, Timing
 from netblt_conformance.links.base import NEVER_US
 from netblt_conformance.packets.packets import Type, spoil
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
-from netblt_conformance.peer.base import Seen
+from netblt_conformance.peer.exchange import Seen
 
 # Two packets of the tester are so close that no timer expires between them: in an unbroken sequence of inputs time
 # does not count.

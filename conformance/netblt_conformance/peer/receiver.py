@@ -13,7 +13,8 @@ from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
-from netblt_conformance.peer.base import FEW_BUFFERS, Peer, Seen, Setting, UnmetError, the_newest
+from netblt_conformance.peer.base import FEW_BUFFERS, Peer, the_newest
+from netblt_conformance.peer.exchange import Seen, Setting, UnmetError
 
 CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
 FINISH_US = 30_000_000  # a transfer of a few buffers

@@ -20,7 +20,8 @@ from netblt_conformance.oracles.session import GROWTH, SentData
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 from netblt_conformance.packets.sequence import following
-from netblt_conformance.peer.base import Peer, Seen, Setting, UnmetError, the_newest
+from netblt_conformance.peer.base import Peer, the_newest
+from netblt_conformance.peer.exchange import Seen, Setting, UnmetError
 
 # On a real link the CONTROLs of one moment arrive within this.
 PARTS_US = 2_000

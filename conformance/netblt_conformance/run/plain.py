@@ -22,7 +22,7 @@ from netblt_conformance.common.waits import DecidedError
 from netblt_conformance.oracles.base import told_once
 from netblt_conformance.packets import ipv4, packets
 from netblt_conformance.packets.capture import Capture, Frame
-from netblt_conformance.peer.base import UnmetError
+from netblt_conformance.peer.exchange import UnmetError
 from netblt_conformance.run.engine import Engine, Plan, Run, runs_in
 from netblt_conformance.run.selection import Selection
 from netblt_conformance.run.target import DEFAULT_SEED, choose
