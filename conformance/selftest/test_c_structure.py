@@ -186,13 +186,15 @@ def calls(found: Iterable[tuple[str, Path]]) -> Graph:
     is taken by no one else."""
     gives: dict[str, set[str]] = defaultdict(set)
     takes: dict[str, set[str]] = defaultdict(set)
-    for source, made in found:
-        listed = subprocess.run(["nm", made], capture_output=True, text=True, check=True, timeout=60).stdout
-        for words in map(str.split, listed.splitlines()):
-            if len(words) == 2 and words[0] == "U":
-                takes[source].add(words[1])
-            elif len(words) == 3 and words[1] in DEFINED:
-                gives[words[2]].add(source)
+    sources_of = {str(made): source for source, made in found}
+    listed = subprocess.run(["nm", "-A", *sources_of], capture_output=True, text=True, check=True, timeout=600).stdout
+    for line in listed.splitlines():
+        made, _, symbol = line.rpartition(":")
+        source, words = sources_of[made], symbol.split()
+        if len(words) == 2 and words[0] == "U":
+            takes[source].add(words[1])
+        elif len(words) == 3 and words[1] in DEFINED:
+            gives[words[2]].add(source)
     graph: Graph = {}
     for source, names in takes.items():
         here = Path(source).parent

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -99,9 +100,17 @@ def _rule_places(rule: Rule | None) -> list[str]:
 
 def _places(file: Path, pattern: str) -> Iterator[str]:
     """FILE:LINE of each line that holds the pattern."""
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        if re.search(pattern, line):
-            yield f"{file.relative_to(paths.root())}:{number}"
+    text = _text(file)
+    numbers = dict.fromkeys(
+        text.count("\n", 0, found.start()) + 1 for found in re.finditer(pattern, text, re.MULTILINE)
+    )
+    for number in numbers:
+        yield f"{file.relative_to(paths.root())}:{number}"
+
+
+@functools.cache
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
 
 
 def _ambiguity(identifier: str) -> Iterator[tuple[str, Sequence[str]]]:

@@ -7,6 +7,7 @@ another legal choice: nothing may fail it, else the suite asks for more than the
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
@@ -136,10 +137,11 @@ def chosen(entries: Sequence[_Entry], names: Sequence[str]) -> list[_Entry]:
     return [entry for entry in entries if not names or entry.name in names]
 
 
-def every() -> list[Mutant]:
+@functools.cache
+def every() -> tuple[Mutant, ...]:
     """All mutants: of the reference, and of what it is in other dialects."""
     others = [load(folder) for folder in sorted(paths.dialects().iterdir()) if folder.is_dir()]
-    return [*load(paths.mutants()), *(mutant for found in others for mutant in found)]
+    return (*load(paths.mutants()), *(mutant for found in others for mutant in found))
 
 
 def copy(core: Path, to: Path) -> None:
