@@ -187,6 +187,15 @@ def test_a_tester_whose_next_burst_is_far_away_shows_by_other_packets_that_it_li
     assert (list(result.done), result.faults) == (list(one.moves), [])
 
 
+def test_a_transfer_may_take_as_long_as_its_slowest_bursts_need(built_library: Path) -> None:
+    """NEG-09: an OK offers bursts of one packet, and their interval stays as agreed."""
+    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["passive-sender"]
+    terms = Parameters(buffer_size=594, packet_size=50, burst_size=300, max_buffers=1, burst_interval_ms=40_000)
+    one = Script(role, 1, 1239, terms, terms, moves=(move("offer 1 120"),))
+    result = play.replay(one, factory, probe(factory, role, 1)[0])
+    assert (list(result.done), result.faults) == (list(one.moves), [])
+
+
 def test_a_transfer_may_end_as_late_as_its_data_timers_have_grown(tmp_path: Path, built_library: Path) -> None:
     """AMB-45: a data timer that doubles. The network loses seven retransmissions before it behaves."""
     del built_library

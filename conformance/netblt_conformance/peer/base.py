@@ -231,10 +231,14 @@ class Peer(Exchange):
         buffer begins a new burst, and something for the exchange of messages between the buffers, which may be many."""
         return self.pace_of_us(self.buffer_count)
 
+    @property
+    def slowest_pace(self) -> tuple[int, int]:
+        """The burst size and interval in ms of the slowest bursts to which a sender of this connection is held."""
+        return self.terms.burst_size, self.terms.burst_interval_ms
+
     def pace_of_us(self, buffers: int) -> int:
         """The same, of so many buffers."""
-        terms = self.terms
-        buffer_us = tolerances.transfer_time_us(terms.packets_per_buffer, terms.burst_size, terms.burst_interval_ms)
+        buffer_us = tolerances.transfer_time_us(self.terms.packets_per_buffer, *self.slowest_pace)
         return 2 * buffers * buffer_us + max(0, buffers - FEW_BUFFERS) * MICROSECONDS_PER_S
 
     @property

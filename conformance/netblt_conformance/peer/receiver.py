@@ -64,6 +64,12 @@ class ReceiverPeer(Peer):
         self.data_us = 0  # when the newest data packet came
         self._awaits_ldata = False  # what is to be retransmitted is the LDATA, which was requested alone
 
+    @property
+    def slowest_pace(self) -> tuple[int, int]:
+        """Slower than agreed where OKs of the tester offer it (NEG-09)."""
+        pairs = [super().slowest_pace, *self.monitor.session.issued.offers, *filter(None, [self.offer])]
+        return min(size for size, _ in pairs), max(interval_ms for _, interval_ms in pairs)
+
     # ---- control messages ----
 
     def message(self, kind: Kind, buffer: int, packets: Iterable[int] = ()) -> Message:
@@ -191,9 +197,7 @@ class ReceiverPeer(Peer):
     ) -> ReceivedBuffer:
         """The whole buffer arrives: by itself, or when a RESEND has requested what did not come (AMB-72). `unless` ends
         the wait as well."""
-        pace_us = tolerances.transfer_time_us(
-            2 * self.terms.packets_per_buffer, self.terms.burst_size, self.terms.burst_interval_ms
-        )
+        pace_us = tolerances.transfer_time_us(2 * self.terms.packets_per_buffer, *self.slowest_pace)
         within_us = within_us or self.tolerances.reaction_max_us + 2 * pace_us
         what = f"all packets of buffer {number}"
         buffer, began_us = self.buffer(number), self.now_us
