@@ -82,24 +82,32 @@ def interrupted(report: Path, phase: Phase, number: signal.Signals, delay_s: flo
     return run.returncode, output + errors
 
 
+def moments() -> Iterator[object]:
+    """Each signal at some moments of each phase: the first signal at the first one, the second signal at the last one,
+    and the others at night."""
+    for name, phase in PHASES.items():
+        for number, daily_s in zip(ENDING, (phase.delays_s[0], phase.delays_s[-1]), strict=True):
+            for delay_s in phase.delays_s:
+                marks = () if delay_s == daily_s else pytest.mark.nightly
+                yield pytest.param(name, number, delay_s, marks=marks)
+
+
 @pytest.mark.usefixtures("built_library")
-@pytest.mark.parametrize("number", ENDING)
-@pytest.mark.parametrize("name", PHASES)
+@pytest.mark.parametrize(("name", "number", "delay_s"), moments())
 def test_a_signal_in_any_phase_leaves_the_results_of_all_cases(
-    tmp_path: Path, name: str, number: signal.Signals
+    tmp_path: Path, name: str, number: signal.Signals, delay_s: float
 ) -> None:
-    for delay_s in PHASES[name].delays_s:
-        status, words = interrupted(tmp_path, PHASES[name], number, delay_s)
-        assert status == 2, f"{delay_s} s: {words}"
-        assert "interrupted" in words
-        assert "Traceback" not in words
-        lines = (tmp_path / files.JSON_LINES).read_text(encoding="utf-8").splitlines()
-        first, *others = [json.loads(line) for line in lines]
-        assert first["complete"] is (name in WRITING)
-        assert len(others) >= 40
-        assert not [row for row in others if row["verdict"] in ("FAIL", "ERROR")]
-        assert ET.parse(tmp_path / files.JUNIT).getroot().get("tests") == str(len(others))
-        assert "</html>" in (tmp_path / render.NAME).read_text(encoding="utf-8")
+    status, words = interrupted(tmp_path, PHASES[name], number, delay_s)
+    assert status == 2, words
+    assert "interrupted" in words
+    assert "Traceback" not in words
+    lines = (tmp_path / files.JSON_LINES).read_text(encoding="utf-8").splitlines()
+    first, *others = [json.loads(line) for line in lines]
+    assert first["complete"] is (name in WRITING)
+    assert len(others) >= 40
+    assert not [row for row in others if row["verdict"] in ("FAIL", "ERROR")]
+    assert ET.parse(tmp_path / files.JUNIT).getroot().get("tests") == str(len(others))
+    assert "</html>" in (tmp_path / render.NAME).read_text(encoding="utf-8")
 
 
 def test_a_signal_during_the_second_look_leaves_the_first_one_with_its_captures(
