@@ -247,7 +247,7 @@ def test_a_rule_that_only_the_dissector_sees_broken_fails_the_sweep(
     """CTRL-04: every byte still arrives, but a CONTROL holds only the news."""
     del built_library
     library = faulty_library(tmp_path, "only-new-messages")
-    done = command("run", "--select", "sweep_pipelined", *ONE_ROLE, "--iut-library", str(library))
+    done = command("run", "--select", "sweep_pipelined", *ONE_ROLE, "--iut-library", str(library), judged=True)
     assert done.status == 1
     assert any("CTRL-04" in result.seen and "dissector" in result.seen for result in done.results)
     captures = list(done.report.glob("sweep.*.pcapng"))
