@@ -7,9 +7,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from netblt_conformance.common.child import FAILED, Child, Emit, Ending, Event, end_all, reporting
+from netblt_conformance.common import child as child_module
+from netblt_conformance.common.child import FAILED, Child, Emit, Ending, Event, end_all, reporting, starved_s
 
 WHAT = "the work"
 LIMIT_S = 0.4
@@ -109,3 +111,33 @@ def test_a_child_that_sleeps_gets_four_times_its_limit() -> None:
     _, ended = end_of(child)
     assert ended.overdue
     assert time.monotonic() - began_s >= 4 * LIMIT_S
+
+
+def test_a_child_that_waits_for_a_processor_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel is taken at its word: all the time in which the child sleeps it waits for a processor."""
+    monkeypatch.setattr(child_module, "starved_s", lambda _pid: time.monotonic())
+    child = ChildThat(lambda _emit: time.sleep(60), LIMIT_S)
+    child.began()
+    until_s = time.monotonic() + 5 * LIMIT_S
+    while time.monotonic() < until_s:
+        assert reporting([child]) == []
+    assert not child.overdue
+    end_all([child])
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count it")
+def test_the_time_that_a_process_waits_for_a_processor_is_known() -> None:
+    """Two processes that share one processor: each of them waits about as long as it works."""
+    processor = {min(os.sched_getaffinity(0))}
+
+    def spin_there(emit: Emit) -> None:
+        os.sched_setaffinity(0, processor)
+        spin(emit)
+
+    children = [ChildThat(spin_there) for _ in range(2)]
+    until_s = time.monotonic() + 60
+    while not all(starved_s(child.pid) > 0.1 for child in children):
+        assert time.monotonic() < until_s
+        time.sleep(0.05)
+    end_all(children)
+    assert starved_s(children[0].pid) == 0.0

@@ -43,7 +43,9 @@ TRANSFERS = "OPEN-01,DATA-08,CTRL-04,RESEND-02"
 
 
 @pytest.mark.usefixtures("built_writer")
-def test_a_null_implementation_fails_a_run_and_never_passes_a_transfer(null_library: tuple[str, Path], command: Command) -> None:
+def test_a_null_implementation_fails_a_run_and_never_passes_a_transfer(
+    null_library: tuple[str, Path], command: Command
+) -> None:
     name, library = null_library
     done = command("run", "--iut-library", str(library), "--select", f"{TRANSFERS},OPEN,QUIT")
     assert done.status == 1, done.output

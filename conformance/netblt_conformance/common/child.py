@@ -28,6 +28,7 @@ LOOK_S = 0.5  # between two looks whether a child hangs
 HANG_LEAST_WORK, HANG_LONGEST_WAIT = 0.25, 4
 FAILED = 3  # exit status of a child whose own code raised an exception
 _PR_SET_PDEATHSIG = 1
+NANOSECONDS_PER_S = 1_000_000_000
 ENDING = (signal.SIGINT, signal.SIGTERM)  # Ctrl-C, and a CI system that cancels a job
 _SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer: ")
 _UNDEFINED = "runtime error: "
@@ -64,6 +65,15 @@ def processor_s(pid: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def starved_s(pid: int) -> float:
+    """How long a process could have worked and had to wait for a processor; 0 when it has exited, or the kernel does
+    not count that."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / NANOSECONDS_PER_S
+    except (OSError, IndexError):
+        return 0.0
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -103,7 +113,7 @@ class Child(ABC):
         self._output: IO[bytes] | None = kept_file() if self.keeps_output else None
         self._buffer = b""
         self._since_s: float | None = None  # when the piece of work began; None: it waits for work
-        self._worked_s = 0.0  # processor time before it
+        self._worked_s = self._starved_s = 0.0  # processor time before it, and the time that it waited for a processor
         reader, writer = os.pipe()
         # What a handler raises inside fork is lost, and one of the parent must not run in the child.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
@@ -146,7 +156,8 @@ class Child(ABC):
 
     def began(self) -> None:
         """A piece of work has begun: its limit counts from now."""
-        self._since_s, self._worked_s = time.monotonic(), processor_s(self.pid)
+        self._since_s = time.monotonic()
+        self._worked_s, self._starved_s = processor_s(self.pid), starved_s(self.pid)
 
     def paused(self) -> None:
         """It waits for work: nothing can hang."""
@@ -162,14 +173,16 @@ class Child(ABC):
 
     @property
     def overdue(self) -> bool:
-        """A busy machine makes any work take long: a child that hangs also works, or sleeps for much longer."""
+        """A busy machine makes any work take long: a child that hangs also works, or sleeps for much longer. What waits
+        for a processor does not sleep."""
         if self._since_s is None:
             return False
         waited_s = time.monotonic() - self._since_s
         if waited_s <= self.limit_s:
             return False
         worked_s = processor_s(self.pid) - self._worked_s
-        return worked_s > self.limit_s * HANG_LEAST_WORK or waited_s > self.limit_s * self.longest_wait
+        slept_s = waited_s - worked_s - (starved_s(self.pid) - self._starved_s)
+        return worked_s > self.limit_s * HANG_LEAST_WORK or slept_s > self.limit_s * self.longest_wait
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
