@@ -4,6 +4,7 @@ and legal behaviour is not reported."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -185,6 +186,17 @@ def test_a_tester_whose_next_burst_is_far_away_shows_by_other_packets_that_it_li
     one = Script(role, 1, 109, terms, terms, moves=(move("trickle 1"),))
     result = play.replay(one, factory, probe(factory, role, 1)[0])
     assert (list(result.done), result.faults) == (list(one.moves), [])
+
+
+def test_a_transfer_may_end_as_late_as_a_control_timer_that_followed_a_late_acknowledgement(built_library: Path) -> None:
+    """TIMER-03: the GO was acknowledged after more than half an hour, and the CONTROL with the OK was lost twice."""
+    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["passive-receiver"]
+    terms = Parameters(buffer_size=48, packet_size=12, burst_size=3, burst_interval_ms=47, death_timer_s=4295)
+    names = ("wait 2147500000", "carry 1", "lose 1", "data 0 0 1", "wait 3000000", "lose 2", "wait 859000000", "hush")
+    moves = tuple(move(name) for name in names)
+    one = Script(role, 1, 19, terms, replace(terms, death_timer_s=40_000), moves=moves)
+    result = play.replay(one, factory, probe(factory, role, 1)[0])
+    assert (list(result.done), result.faults) == (list(moves), [])
 
 
 def test_a_transfer_may_take_as_long_as_its_slowest_bursts_need(built_library: Path) -> None:

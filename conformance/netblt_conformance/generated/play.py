@@ -301,7 +301,8 @@ def _end_legally(case: Case, player: Player) -> None:
         assert isinstance(peer, SenderPeer)
         assert isinstance(player, SendingPlayer)
         with _alive(case, player):
-            peer.finish(within_us=max(quitting.PATIENCE_US, player.longest_wait_us) + peer.pace_us)
+            patience_us = max(quitting.PATIENCE_US, player.longest_wait_us, peer.repeat_max_us)
+            peer.finish(within_us=patience_us + peer.pace_us)
         try:
             with findings.due("CLOSE-01"):
                 case.expect_delivered_by(peer)
