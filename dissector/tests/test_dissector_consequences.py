@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dissector.tests.forge import Trace, go, ok
+from dissector.tests.forge import Trace, go, ok, resend
 from dissector.tests.reader import ROOT, Reader
 
 VIOLATIONS = ROOT / "pcaps" / "violations"
@@ -75,3 +76,36 @@ def test_a_control_seen_twice_at_once_is_no_early_repetition(reader: Reader, cap
     trace.control(ok(3, 0), go(4, 2))
     told = {finding.requirement for finding in reader.findings(trace.save(capture))}
     assert ("TIMER-03" in told) == (gap_ns > 1_000_000)
+
+
+def opened(**options: Any) -> Trace:
+    """Four GOs (messages 1 to 4) for buffers of four packets."""
+    trace = Trace(**options)
+    trace.open()
+    trace.response()
+    trace.control(*(go(1 + number, number) for number in range(4)))
+    return trace
+
+
+def goes_on(trace: Trace, first: int) -> None:
+    """OK and GO for one buffer after the other, from buffer `first` on; the next message is 5."""
+    seq = 5
+    for buffer in range(first, first + 6):
+        trace.buffer(buffer, seq - 1)
+        trace.control(ok(seq, buffer), go(seq + 1, buffer + 4))
+        seq += 2
+    trace.null_ack(seq - 1)
+
+
+def told(reader: Reader, trace: Trace, capture: Path) -> set[str]:
+    """The rules of all violations and suspicions."""
+    return {found.requirement for found in reader.findings(trace.save(capture))}
+
+
+def test_a_capture_that_begins_after_the_gos_does_not_miss_them(reader: Reader, capture: Path) -> None:
+    """Nothing shows which GOs and RESENDs were sent before."""
+    trace = opened()
+    goes_on(trace, 0)
+    trace.control(resend(17, 6, [0]))
+    del trace.frames[:4]
+    assert told(reader, trace, capture) == set()

@@ -263,7 +263,7 @@ static void judge_numbers(const struct nb_event *event, struct nb_buffer *buffer
     if (buffer->life->highest < 0) {
         return;
     }
-    if (!nb_buffer_has_go(buffer) && !stream->queue.cut) {
+    if (!nb_buffer_has_go(buffer) && nb_shows_first_messages(stream)) {
         nb_blame(event, &charge, "buffer %u was sent without a GO", buffer->life->number);
     }
     if (nb_buffer_is_whole(&stream->buffers, buffer, stream->end[event->end].flow.unbroken)) {

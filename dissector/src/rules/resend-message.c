@@ -53,7 +53,7 @@ static void judge_ack_wait(const struct nb_event *event, const struct nb_message
                                      .answered_seq = seq,
                                      .request_frame = nb_frame_of(buffer->life->go)};
 
-    if (nb_frame_of(buffer->life->go) == 0 && !stream->queue.cut) { /* not even as message 0 */
+    if (nb_frame_of(buffer->life->go) == 0 && nb_shows_first_messages(stream)) { /* not even as message 0 */
         judge_missing_go(event, message, seq);
     }
     if (buffer->go_seq == 0 || stream->sender < 0) {
@@ -166,7 +166,7 @@ void nb_resend_message(const struct nb_event *event, const struct nb_message *me
 
     if (done && !oked) { /* a number that the receiver has left out */
         const struct nb_buffer_life *life = nb_buffer_life_find(&stream->buffers, message->buffer);
-        if (life == NULL || life->go == 0) {
+        if ((life == NULL || life->go == 0) && nb_shows_first_messages(stream)) {
             judge_missing_go(event, message, seq);
         }
         return;
