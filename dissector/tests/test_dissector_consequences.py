@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dissector.tests.forge import Trace, go, ok, resend
+from dissector.tests.forge import DONE, Trace, go, ok, resend
 from dissector.tests.reader import ROOT, Reader
 
 VIOLATIONS = ROOT / "pcaps" / "violations"
@@ -109,3 +109,18 @@ def test_a_capture_that_begins_after_the_gos_does_not_miss_them(reader: Reader, 
     trace.control(resend(17, 6, [0]))
     del trace.frames[:4]
     assert told(reader, trace, capture) == set()
+
+
+def test_a_request_that_the_capture_cut_off_explains_the_retransmission(reader: Reader, capture: Path) -> None:
+    """A snap length leaves the first message of a CONTROL. The others are not known, a RESEND among them."""
+    trace = opened()
+    trace.buffer(0, 4, skip=(1,))
+    trace.control(ok(5, 99), resend(6, 0, [1, 3]), cut=30)
+    trace.data(0, 1, 6)
+    trace.data(0, 3, 6, ldata=True)
+    trace.control(ok(7, 0), go(8, 4), cut=30)
+    trace.buffer(1, 8, last=True)
+    trace.control(ok(9, 1))
+    trace.null_ack(9)
+    trace.header_only(DONE, by_sender=False)
+    assert not told(reader, trace, capture) & {"DATA-13", "ORDER-01", "ORDER-03", "CLOSE-01"}

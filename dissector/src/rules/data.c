@@ -142,7 +142,7 @@ static void suspect_copy(const struct nb_data_view *view)
                                                    : "its RESEND may have escaped the capture"};
 
     if (part->copies <= nb_buffer_requests(view->buffer, event->packet->packet) + 1 ||
-        (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen ||
+        (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen || event->stream->queue.cut ||
         !nb_buffer_counts_requests(view->buffer, event->packet->packet)) {
         return;
     }

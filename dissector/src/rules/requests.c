@@ -240,7 +240,8 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
 
     if (part == NULL) {
         nb_keep(event, rule);
-    } else if (!nb_may_repeat_unasked(event->stream) && nb_buffer_requests(buffer, misplaced->packet) == 0 &&
+    } else if (!nb_may_repeat_unasked(event->stream) && !event->stream->queue.cut &&
+               nb_buffer_requests(buffer, misplaced->packet) == 0 &&
                nb_buffer_counts_requests(buffer, misplaced->packet)) { /* else it may be a retransmission */
         nb_blame(event, &charge,
                  "packet %u of buffer %u was sent for the first time after frame "
@@ -287,8 +288,8 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
     nb_buffer_judge_end(event, buffer);
     judge_numbers(event, buffer);
     const uint32_t counted = buffer->not_counted == 0 ? buffer->room : MIN(buffer->room, buffer->not_counted);
-    /* Where packets may be retransmitted without a request, nothing shows why one is. */
-    const bool telling = nb_rule_holds(event->stream, NB_RULE_DATA_UNREQUESTED);
+    /* Where packets may be retransmitted without a request, or CONTROLs are cut, nothing shows why one is. */
+    const bool telling = nb_rule_holds(event->stream, NB_RULE_DATA_UNREQUESTED) && !event->stream->queue.cut;
     for (int i = 0; telling && i <= buffer->life->highest && i < (int)counted; i++) {
         const struct nb_part *part = &buffer->parts[i];
         if (part->copies > part->asked + 1 && nb_buffer_counts_requests(buffer, (uint32_t)i) &&
