@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dissector.tests.forge import DONE, Trace, go, ok, resend
+from dissector.tests.forge import DONE, NS, Trace, go, ok, resend
 from dissector.tests.reader import ROOT, Reader
 
 VIOLATIONS = ROOT / "pcaps" / "violations"
@@ -100,6 +100,21 @@ def goes_on(trace: Trace, first: int) -> None:
 def told(reader: Reader, trace: Trace, capture: Path) -> set[str]:
     """The rules of all violations and suspicions."""
     return {found.requirement for found in reader.findings(trace.save(capture))}
+
+
+def test_an_impossible_packet_number_does_not_make_the_ldata_wrong(reader: Reader, capture: Path) -> None:
+    """Buffers have packets 0 to 3. The right packet follows when it is requested."""
+    trace = opened()
+    trace.data(0, 0, 4)
+    trace.data(0, 99, 4)
+    trace.data(0, 2, 4)
+    trace.data(0, 3, 4, ldata=True)
+    trace.time_ns += NS // 2
+    trace.control(resend(5, 0, [1]))
+    trace.data(0, 1, 5)
+    trace.control(ok(6, 0), go(7, 4))
+    trace.buffer(1, 7)
+    assert told(reader, trace, capture) == {"DATA-05"}
 
 
 def test_a_capture_that_begins_after_the_gos_does_not_miss_them(reader: Reader, capture: Path) -> None:

@@ -271,7 +271,8 @@ static void judge_numbers(const struct nb_event *event, struct nb_buffer *buffer
         nb_keep(event, NB_RULE_DATA_NUMBERS);
         nb_buffer_judge_size(event, buffer, nb_is_unbroken(stream, event->end), true);
     } else if (nb_is_unbroken(stream, event->end) && buffer->last >= 0 && stream->active >= 0 &&
-               !buffer->last_flagged && buffer->bytes == terms->buffer_size && !nb_sizes_vary(stream)) {
+               !buffer->last_flagged && buffer->bytes == terms->buffer_size && !nb_sizes_vary(stream) &&
+               buffer->life->highest == buffer->last) { /* else reported with the packet beyond it */
         charge = (struct nb_charge){.rule = NB_RULE_DATA_NUMBERS,
                                     .offender = event->end,
                                     .offending_frame = buffer->last_frame,
