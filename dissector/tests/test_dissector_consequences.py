@@ -117,6 +117,23 @@ def test_an_impossible_packet_number_does_not_make_the_ldata_wrong(reader: Reade
     assert told(reader, trace, capture) == {"DATA-05"}
 
 
+def test_a_buffer_below_those_before_it_may_get_its_ok(reader: Reader, capture: Path) -> None:
+    """RFC 998 8: numbers increase. The GO for a lower one is wrong; its data and its OK are not."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    trace.control(go(1, 50), go(2, 51))
+    trace.buffer(50, 2)
+    trace.control(ok(3, 50), go(4, 40))
+    trace.buffer(51, 4)
+    trace.control(ok(5, 51), go(6, 52))
+    trace.buffer(40, 6)
+    trace.control(ok(7, 40), go(8, 53))
+    for buffer in (52, 53):
+        trace.buffer(buffer, 8)
+    assert told(reader, trace, capture) == {"DATA-06"}
+
+
 def test_a_capture_that_begins_after_the_gos_does_not_miss_them(reader: Reader, capture: Path) -> None:
     """Nothing shows which GOs and RESENDs were sent before."""
     trace = opened()
