@@ -134,6 +134,18 @@ def test_a_buffer_below_those_before_it_may_get_its_ok(reader: Reader, capture: 
     assert told(reader, trace, capture) == {"DATA-06"}
 
 
+def test_who_is_told_too_high_an_acknowledgement_may_repeat_the_message(reader: Reader, capture: Path) -> None:
+    """The sender acknowledges one message more than there is. The receiver need not believe it afterwards."""
+    trace = opened()
+    trace.buffer(0, 5)
+    trace.control(ok(5, 0), go(6, 4))
+    trace.buffer(1, 5)
+    trace.control(ok(5, 0), go(6, 4), ok(7, 1), go(8, 5))
+    trace.buffer(2, 8)
+    found = reader.findings(trace.save(capture), "-o", "netblt.capture_points:receiver")
+    assert {one.requirement for one in found} == {"CTRL-06"}
+
+
 def test_a_capture_that_begins_after_the_gos_does_not_miss_them(reader: Reader, capture: Path) -> None:
     """Nothing shows which GOs and RESENDs were sent before."""
     trace = opened()

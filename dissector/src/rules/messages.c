@@ -289,7 +289,8 @@ static void judge_complete(const struct nb_event *event, const struct nb_buffer 
 }
 
 /* CTRL-05: a receiver that gives OK has got every packet of the buffer, and with all but the one that came last what
- * they acknowledge: RFC 998 does not state whether it takes the data of a packet or its acknowledgement first. Of each
+ * they acknowledge: RFC 998 does not state whether it takes the data of a packet or its acknowledgement first. From a
+ * sender that acknowledges what it cannot have received (CTRL-06) it need not believe that. Of each
  * packet the first copy acknowledges least, and in a flow without a gap it was captured. Of packets above an LDATA it
  * may have got none. */
 static void note_knowledge(const struct nb_event *event, const struct nb_buffer *buffer, int64_t seq)
@@ -297,9 +298,11 @@ static void note_knowledge(const struct nb_event *event, const struct nb_buffer 
     struct nb_stream *stream = event->stream;
     struct nb_knowledge *known = &messages_of(stream)->knowledge;
 
-    if (buffer != NULL && !buffer->ended_twice && stream->sender >= 0 && nb_is_unbroken(stream, stream->sender) &&
-        nb_buffer_is_whole(&stream->buffers, buffer, true) && buffer->life->highest == buffer->last &&
-        buffer->next_ack > known->ack) {
+    const struct nb_standing acks = nb_standing_of(stream, NB_RULE_CTRL_ACK);
+
+    if (buffer != NULL && !buffer->ended_twice && stream->sender >= 0 && acks.violations + acks.suspicions == 0 &&
+        nb_is_unbroken(stream, stream->sender) && nb_buffer_is_whole(&stream->buffers, buffer, true) &&
+        buffer->life->highest == buffer->last && buffer->next_ack > known->ack) {
         known->ack = buffer->next_ack;
         known->low = buffer->low_ack;
         known->from = seq;
@@ -338,9 +341,6 @@ static void judge_odd_size(const struct nb_event *event)
     }
 }
 
-static void take_ok(const struct nb_event *event, const struct nb_message *message, int64_t seq,
-                    const struct nb_message_life *life)
-{
 /* The receiver has left out this number, unless it gave a GO for it after higher ones (DATA-06). Nothing is remembered
  * of such a buffer. */
 static void judge_left_out(const struct nb_event *event, uint32_t number, int64_t seq)
@@ -352,6 +352,9 @@ static void judge_left_out(const struct nb_event *event, uint32_t number, int64_
     }
 }
 
+static void take_ok(const struct nb_event *event, const struct nb_message *message, int64_t seq,
+                    const struct nb_message_life *life)
+{
     struct nb_stream *stream = event->stream;
     const bool done = nb_buffer_is_done(&stream->buffers, message->buffer);
     struct nb_buffer *buffer = done ? NULL : nb_buffer_find(&stream->buffers, message->buffer);
