@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dissector.tests.forge import DONE, NS, Trace, go, ok, resend
+from dissector.tests.forge import CONTROL, DONE, NS, Trace, go, ok, packet, resend
 from dissector.tests.reader import ROOT, Reader
 
 VIOLATIONS = ROOT / "pcaps" / "violations"
@@ -144,6 +144,18 @@ def test_who_is_told_too_high_an_acknowledgement_may_repeat_the_message(reader: 
     trace.buffer(2, 8)
     found = reader.findings(trace.save(capture), "-o", "netblt.capture_points:receiver")
     assert {one.requirement for one in found} == {"CTRL-06"}
+
+
+def test_data_for_a_go_with_a_bad_checksum_are_told_as_such_only(reader: Reader, capture: Path) -> None:
+    """CKSUM-06: the sender acknowledges a CONTROL that it had to drop. That the buffers have no GO follows from it."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    raw = packet(CONTROL, b"".join(go(1 + number, number) for number in range(4)), 1, 1000)
+    trace.put(b"\x55\xaa" + raw[2:], trace.receiver, trace.sender)
+    for buffer in range(2):
+        trace.buffer(buffer, 4)
+    assert told(reader, trace, capture) == {"CKSUM-06"}
 
 
 def test_a_capture_that_begins_after_the_gos_does_not_miss_them(reader: Reader, capture: Path) -> None:
