@@ -327,7 +327,7 @@ def late_packet_of_the_connection_before(trace: Trace) -> None:
 
 
 def overtaken_as_far_as_the_numbers_show(trace: Trace) -> None:
-    """So many packets come late that the IP IDs prove no order. They do not show that the repair was emitted later."""
+    """So many packets come late that the IP IDs prove no order. What is late by its own may be just that."""
     for buffer, number in ((2, 0), (2, 2), (3, 0)):
         early, late = trace.sender.next_id(), trace.sender.next_id()
         trace.data(buffer, number + 1, 4, ldata=number == 2, ip_id=late)
