@@ -326,7 +326,23 @@ def late_packet_of_the_connection_before(trace: Trace) -> None:
     again.data(0, 1, 5)
 
 
+def overtaken_as_far_as_the_numbers_show(trace: Trace) -> None:
+    """So many packets come late that the IP IDs prove no order. What is late by its own may be just that."""
+    for buffer, number in ((2, 0), (2, 2), (3, 0)):
+        early, late = trace.sender.next_id(), trace.sender.next_id()
+        trace.data(buffer, number + 1, 4, ldata=number == 2, ip_id=late)
+        trace.data(buffer, number, 4, ip_id=early)
+    early, late = trace.sender.next_id(), trace.sender.next_id()
+    trace.null_ack(4, ip_id=late)
+    trace.null_ack(4, ip_id=early)
+    trace.control(resend(5, 0, [1]))
+    repair = trace.sender.next_id()
+    trace.data(3, 2, 5)
+    trace.data(0, 1, 5, ip_id=repair)
+
+
 LOOK_ALIKES = [
+    overtaken_as_far_as_the_numbers_show,
     late_packet_of_the_connection_before,
     repair_in_time,
     resend_not_known_yet,
@@ -354,6 +370,8 @@ LOOK_ALIKES = [
 ]
 UNSUSPICIOUS = {
     late_copy_that_knew_nothing,
+    answer_to_a_newer_resend,
+    overtaken_as_far_as_the_numbers_show,
     repair_in_time,
     resend_not_known_yet,
     reordered_by_the_network,
@@ -390,6 +408,41 @@ def test_a_repair_never_seen_is_suspected_once(reader: Reader, capture: Path) ->
     last = trace.control(ok(6, 0))
     trace.control(ok(6, 0), ok(7, 1))
     assert reader.findings(trace.save(capture)) == [Finding(last, "ORDER-02", "suspected", SENDER)]
+
+
+def requested_again(*, lost: bool) -> tuple[Trace, int, int]:
+    """Buffer 2 goes out instead of the retransmission, which is requested again: the frames of both."""
+    trace = start()
+    trace.control(resend(5, 0, [1, 2]))
+    if lost:
+        trace.sender.next_id()
+    wrong = trace.buffer(2, 5)[0]
+    return trace, wrong, trace.control(resend(6, 0, [1, 2]))
+
+
+def test_a_repair_left_out_until_it_is_requested_again_is_an_error(reader: Reader, capture: Path) -> None:
+    """No packet of the sender is missing, so the retransmission was not emitted before the later buffer."""
+    trace, wrong, proof = requested_again(lost=False)
+    found = [one for one in reader.findings(trace.save(capture)) if one.requirement == "ORDER-02"]
+    assert found == [Finding(proof, "ORDER-02", "violation", SENDER)]
+    row = reader.rows(capture, "netblt.analysis.offending_frame")[proof - 1]
+    assert row["netblt.analysis.offending_frame"] == [str(wrong)]
+
+
+@pytest.mark.parametrize("options", [(), ("-o", "netblt.capture_points:receiver")], ids=["unknown", "at-the-receiver"])
+def test_a_repair_that_was_lost_before_the_capture_is_not_suspected(
+    reader: Reader, capture: Path, options: tuple[str, ...]
+) -> None:
+    """The IP IDs show that a packet is missing right after the RESEND."""
+    trace, _, _ = requested_again(lost=True)
+    found = reader.findings(trace.save(capture), *options)
+    assert [one for one in found if one.requirement == "ORDER-02"] == []
+
+
+def test_a_repair_that_the_senders_own_capture_lacks_was_not_sent(reader: Reader, capture: Path) -> None:
+    trace, _, proof = requested_again(lost=True)  # another connection of the host used the number
+    found = reader.findings(trace.save(capture), "-o", "netblt.capture_points:sender")
+    assert Finding(proof, "ORDER-02", "violation", SENDER) in found
 
 
 @pytest.mark.parametrize(("lost", "verdict"), [(False, "violation"), (True, "suspected")])

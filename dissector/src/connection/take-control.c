@@ -166,6 +166,17 @@ static enum nb_heard_kind kind_of(const struct nb_stream *stream, int64_t seq, c
     return life != NULL && seq > stream->acked && seq <= highest + NB_MESSAGE_WINDOW ? NB_HEARD_FRESH : NB_HEARD_LATE;
 }
 
+/* The number that a message has, by the nearest one that it may have (AMB-12). Where the first message is known there
+ * is none below: what reads as that is far ahead, by half of all numbers or more. */
+static int64_t number_of(const struct nb_stream *stream, uint16_t seq)
+{
+    enum { NUMBERS = 0x10000 };
+    const int64_t number = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, seq);
+    const bool begun = stream->acked_known && (stream->doubts & NB_DOUBT_BEGINNING) == 0;
+
+    return begun && number < 0 ? number + NUMBERS : number;
+}
+
 static struct nb_heard take_message(struct nb_event *event, const struct nb_message *message)
 {
     struct nb_stream *stream = event->stream;
@@ -173,7 +184,7 @@ static struct nb_heard take_message(struct nb_event *event, const struct nb_mess
     if (!stream->acked_known && stream->newest == 0) {
         stream->newest = message->seq;
     }
-    const int64_t seq = nb_unwrap(stream->acked_known ? stream->acked : stream->newest, message->seq);
+    const int64_t seq = number_of(stream, message->seq);
     const int64_t lowest = stream->acked_known ? MIN(seq, stream->acked + 1) : seq;
     struct nb_message_life *life = nb_message_place(&stream->messages, seq, MAX(lowest - LATE_MESSAGES, 0));
     const enum nb_heard_kind kind = kind_of(stream, seq, life);

@@ -19,6 +19,7 @@
 #include "rules/queue-parts.h"
 #include "rules/rate.h"
 #include "rules/redundancy.h"
+#include "rules/resend-message.h"
 #include "rules/robust.h"
 #include "rules/sizes.h"
 #include "rules/wire.h"
@@ -33,6 +34,7 @@ void nb_register_analysis(void)
     nb_opening_register();
     nb_control_register();
     nb_messages_register();
+    nb_resend_message_register();
     nb_acks_register();
     nb_duty_register();
     nb_data_register();

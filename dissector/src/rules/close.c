@@ -82,8 +82,8 @@ static void judge_done(const struct nb_event *event)
         nb_await(event, &charge, sender, 1, "DONE, though message %u is not acknowledged", (uint16_t)stream->newest);
         return;
     }
-    if (stream->last.contested) {
-        return; /* DATA-09: it may have taken an earlier buffer for the last */
+    if (stream->last.contested || stream->queue.cut) {
+        return; /* DATA-09: it may have taken an earlier buffer for the last. Or not all OKs are known */
     }
     if (!stream->last.known) {
         charge.absent = NB_ABSENT_LAST;

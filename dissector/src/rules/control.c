@@ -200,7 +200,8 @@ static void judge_numbers(const struct nb_event *event, const struct nb_control 
     const struct nb_stream *stream = event->stream;
 
     judge_hole(event, control);
-    if (!stream->open_seen || !stream->response_seen || control->highest - control->newest_before > NB_MESSAGE_WINDOW) {
+    if (!stream->open_seen || !stream->response_seen ||
+        (control->newest_before == 0 && control->highest > NB_MESSAGE_WINDOW)) {
         return;
     }
     if (control->first == 0 && stream->newest < NB_MESSAGE_WINDOW) {

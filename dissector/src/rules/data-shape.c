@@ -82,6 +82,12 @@ static uint32_t highest_number(const struct nb_data_view *view)
     return view->full + empty - view->event->stream->buffers.from_zero;
 }
 
+/* A number that no packet of a full buffer has (DATA-05). */
+static bool is_beyond(const struct nb_data_view *view, int number)
+{
+    return view->full > 0 && number > 0 && (uint32_t)number > highest_number(view);
+}
+
 /* DATA-04: DATA where a full buffer ends. Before the OK only an LDATA without data can follow. */
 static void judge_unmarked_end(const struct nb_data_view *view)
 {
@@ -116,11 +122,11 @@ void nb_data_judge_type(const struct nb_data_view *view)
         charge.request_frame = buffer->last_frame;
         nb_blame(event, &charge, "packet %d of buffer %u, whose LDATA is packet %d", number, buffer->life->number,
                  buffer->last);
-    } else if (view->ldata && number < buffer->life->highest) {
+    } else if (view->ldata && number < buffer->life->highest && !is_beyond(view, buffer->life->highest)) {
         charge.request_frame = nb_frame_of(nb_first_sent(buffer->life, (uint32_t)buffer->life->highest));
         nb_blame(event, &charge, "LDATA of buffer %u is packet %d, below packet %d", buffer->life->number, number,
                  buffer->life->highest);
-    } else if (view->full > 0 && (uint32_t)number > highest_number(view)) {
+    } else if (is_beyond(view, number)) {
         charge.rule = NB_RULE_DATA_NUMBERS;
         nb_blame(event, &charge, "packet %d of buffer %u, a full buffer has %u packets", number, buffer->life->number,
                  view->full);

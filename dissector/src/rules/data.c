@@ -14,6 +14,7 @@
 #include "rules/rate.h"
 #include "rules/robust.h"
 #include "rules/sizes.h"
+#include "rules/wire.h"
 
 /* What is reported once in a connection. */
 struct told_once {
@@ -38,6 +39,15 @@ static bool is_whole(const struct nb_packet *packet)
     return packet->captured >= packet->end && !packet->fragment && packet->end == packet->length;
 }
 
+/* It acknowledges what was captured with a bad checksum only: the GO may be in there, and acting on that is CKSUM-06.
+ */
+static bool knows_damaged(const struct nb_data_view *view)
+{
+    const struct nb_damaged *known = nb_wire_damaged(view->event->stream);
+
+    return known->seq != 0 && view->ack > known->above && view->ack <= known->seq;
+}
+
 /* DATA-01 */
 static void judge_go(const struct nb_data_view *view)
 {
@@ -56,7 +66,8 @@ static void judge_go(const struct nb_data_view *view)
         return;
     }
     nb_robust_odd(event, NB_ODD_DATA);
-    if (!buffer->go_missing_told && event->stream->open_seen && !view->event->stream->queue.cut) {
+    if (!buffer->go_missing_told && !knows_damaged(view) && event->stream->open_seen &&
+        !view->event->stream->queue.cut) {
         buffer->go_missing_told = true;
         nb_await(event, &charge, 1 - event->end, NB_PACKETS_TO_PROVE, "data of buffer %u before its GO",
                  buffer->life->number);
@@ -142,7 +153,7 @@ static void suspect_copy(const struct nb_data_view *view)
                                                    : "its RESEND may have escaped the capture"};
 
     if (part->copies <= nb_buffer_requests(view->buffer, event->packet->packet) + 1 ||
-        (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen ||
+        (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen || event->stream->queue.cut ||
         !nb_buffer_counts_requests(view->buffer, event->packet->packet)) {
         return;
     }

@@ -69,6 +69,11 @@ bool nb_shows_all_of(const struct nb_stream *stream, int end)
     return nb_is_unbroken(stream, end) || nb_sees_all_of(stream, end);
 }
 
+bool nb_shows_first_messages(const struct nb_stream *stream)
+{
+    return stream->open_seen && (stream->doubts & NB_DOUBT_BEGINNING) == 0 && !stream->queue.cut;
+}
+
 /* As nb_is_unbroken(); what came damaged was captured, too. */
 static bool lacks_nothing(const struct nb_stream *stream, int end)
 {

@@ -81,6 +81,9 @@ bool nb_is_unbroken(const struct nb_stream *stream, int end);
 /* A packet of this end is missing neither in the capture nor before it. */
 bool nb_shows_all_of(const struct nb_stream *stream, int end);
 
+/* The capture begins with the connection, and holds no part of a CONTROL only: a GO that it lacks is missing. */
+bool nb_shows_first_messages(const struct nb_stream *stream);
+
 /* The packet was emitted after the marked one, by the same end: proven. */
 bool nb_proven_after(const struct nb_event *event, const struct nb_mark *mark);
 

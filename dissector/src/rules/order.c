@@ -15,6 +15,13 @@
 
 /* RESENDs without a retransmission that are followed up at a time. A receiver has one per buffer. */
 #define OPEN_REQUESTS 64
+/* How far the identifications of a flow were, and how many of its packets were captured in order. */
+struct flow_count {
+    uint64_t newest;
+    uint32_t captured;
+    uint32_t damaged;
+};
+
 /* A RESEND with packets that have been sent before and not again since. */
 struct request {
     uint32_t buffer;
@@ -28,6 +35,8 @@ struct request {
     bool passed_in_order; /* passed_number is valid */
     uint32_t passed_frame;
     uint64_t passed_number;
+    bool passed_in_view;  /* no packet of the sender was lost before the capture from the RESEND to passed_frame */
+    struct flow_count at; /* of the sender, when the RESEND was captured */
     bool reported;
 };
 
@@ -74,15 +83,38 @@ static bool take_packet(struct request *request, uint16_t packet)
     return kept < before;
 }
 
-static void report_unseen_repair(const struct nb_event *event, struct request *request)
+static struct flow_count count_flow(const struct nb_event *event)
 {
-    if (!request->passed || request->reported || nb_may_repeat_unasked(event->stream)) {
+    const struct nb_stream *stream = event->stream;
+    const struct nb_emission *flow = &stream->end[stream->sender < 0 ? 0 : stream->sender].flow;
+
+    return (struct flow_count){flow->newest, flow->forward, flow->damaged};
+}
+
+/* From the RESEND to this packet of the sender the capture lacks none that the sender emitted. */
+static bool lacks_nothing_since(const struct nb_event *event, const struct request *request)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct flow_count now = count_flow(event);
+
+    if (event->at_sender || nb_sees_all_of(stream, event->end)) {
+        return true;
+    }
+    return nb_emission_counts(&stream->end[event->end].flow, NB_EVIDENCE_BITS) && now.damaged == request->at.damaged &&
+           now.newest - request->at.newest <= now.captured - request->at.captured;
+}
+
+/* `proven`: only a packet that escaped the capture could be the retransmission, and none did. Where packets of the
+ * sender were lost before the capture, the retransmission may be one of them: nothing is reported. */
+static void report_unseen_repair(const struct nb_event *event, struct request *request, bool proven)
+{
+    if (!request->passed || request->reported || !request->passed_in_view || nb_may_repeat_unasked(event->stream)) {
         return;
     }
     const struct nb_charge charge = {.rule = NB_RULE_BUFFER_ORDER,
                                      .offender = event->stream->sender,
                                      .unseen = true,
-                                     .excuse = "the retransmission may have escaped the capture",
+                                     .excuse = proven ? NULL : "the retransmission may have escaped the capture",
                                      .offending_frame = request->passed_frame,
                                      .request_frame = request->frame};
 
@@ -118,6 +150,27 @@ static bool take_named(struct request *request, const uint8_t *named)
     return kept < before;
 }
 
+/* A packet that is requested once more was not retransmitted for every request so far: all of its copies were captured,
+ * and they are no more than the requests. */
+static bool is_unserved(const struct nb_event *event, const struct request *request, const uint8_t *named)
+{
+    const struct nb_stream *stream = event->stream;
+    const struct nb_buffer *buffer = nb_buffer_find(&stream->buffers, request->buffer);
+
+    if (buffer == NULL || stream->sender < 0 || !nb_is_unbroken(stream, stream->sender)) {
+        return false;
+    }
+    for (unsigned i = 0; i < request->count; i++) {
+        const uint16_t packet = request->waiting[i];
+        const struct nb_part *part = nb_buffer_known_part(buffer, packet);
+        if (part != NULL && (named[packet / 8] & 1 << packet % 8) != 0 && part->copies > 0 &&
+            part->copies <= nb_buffer_requests(buffer, packet)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The newer RESEND takes over what it names: from now on a retransmission may be its answer. */
 static void supersede(const struct nb_event *event, const struct nb_message *message)
 {
@@ -132,8 +185,9 @@ static void supersede(const struct nb_event *event, const struct nb_message *mes
                 named = (uint8_t *)wmem_alloc0(NULL, NAMED_BYTES);
                 mark_named(named, event, message);
             }
+            const bool proven = request->passed && is_unserved(event, request, named);
             if (take_named(request, named)) {
-                report_unseen_repair(event, request);
+                report_unseen_repair(event, request, proven);
             }
         }
         if (request->count == 0) {
@@ -177,6 +231,7 @@ static void open_request(const struct nb_event *event, const struct nb_message *
     request->buffer = message->buffer;
     request->seq = seq;
     request->frame = event->frame;
+    request->at = count_flow(event);
     request->waiting = (uint16_t *)nb_file_new(count * sizeof(uint16_t));
     request->room = count;
     for (unsigned i = 0; i < message->count; i++) {
@@ -194,7 +249,7 @@ static void accept_buffer(const struct nb_event *event, uint32_t number)
 
     for (unsigned i = 0; i < state->count;) {
         if (state->open[i]->buffer == number) {
-            report_unseen_repair(event, state->open[i]);
+            report_unseen_repair(event, state->open[i], false);
             drop_request(state, i);
         } else {
             i++;
@@ -241,8 +296,8 @@ static bool may_answer_a_newer_one(const struct nb_event *event)
 
 static void judge_repair(const struct nb_event *event, struct request *request, int64_t ack)
 {
-    const bool counted = event->emitted.arrival != NB_NO_ORDER && request->passed_in_order &&
-                         nb_is_apart(event, request->passed_frame) &&
+    const bool numbered = event->emitted.arrival != NB_NO_ORDER && request->passed_in_order;
+    const bool counted = numbered && nb_is_apart(event, request->passed_frame) &&
                          nb_emission_counts(&event->stream->end[event->end].flow, NB_EVIDENCE_BITS);
 
     if (!request->passed) {
@@ -252,8 +307,8 @@ static void judge_repair(const struct nb_event *event, struct request *request, 
     if (request->reported || ack < request->seq || nb_may_repeat_unasked(event->stream)) {
         return;
     }
-    if (!event->at_sender && counted && event->emitted.number < request->passed_number) {
-        return; /* overtaken on the way */
+    if (!event->at_sender && numbered && event->emitted.number < request->passed_number) {
+        return; /* overtaken on the way, proven or not */
     }
     report_inversion(event, request,
                      !event->at_sender && !counted ? "the order of emission is not proven"
@@ -294,6 +349,8 @@ static void pass_requests(const struct nb_event *event, int64_t ack)
         }
         if (!request->passed ||
             (in_order && request->passed_in_order && event->emitted.number < request->passed_number)) {
+            request->passed_in_view =
+                (request->passed && request->passed_in_view) || lacks_nothing_since(event, request);
             request->passed = true;
             request->passed_in_order = in_order;
             request->passed_frame = event->frame;

@@ -240,7 +240,8 @@ static void judge_misplaced(const struct nb_event *event, const struct nb_buffer
 
     if (part == NULL) {
         nb_keep(event, rule);
-    } else if (!nb_may_repeat_unasked(event->stream) && nb_buffer_requests(buffer, misplaced->packet) == 0 &&
+    } else if (!nb_may_repeat_unasked(event->stream) && !event->stream->queue.cut &&
+               nb_buffer_requests(buffer, misplaced->packet) == 0 &&
                nb_buffer_counts_requests(buffer, misplaced->packet)) { /* else it may be a retransmission */
         nb_blame(event, &charge,
                  "packet %u of buffer %u was sent for the first time after frame "
@@ -263,14 +264,15 @@ static void judge_numbers(const struct nb_event *event, struct nb_buffer *buffer
     if (buffer->life->highest < 0) {
         return;
     }
-    if (!nb_buffer_has_go(buffer) && !stream->queue.cut) {
+    if (!nb_buffer_has_go(buffer) && nb_shows_first_messages(stream)) {
         nb_blame(event, &charge, "buffer %u was sent without a GO", buffer->life->number);
     }
     if (nb_buffer_is_whole(&stream->buffers, buffer, stream->end[event->end].flow.unbroken)) {
         nb_keep(event, NB_RULE_DATA_NUMBERS);
         nb_buffer_judge_size(event, buffer, nb_is_unbroken(stream, event->end), true);
     } else if (nb_is_unbroken(stream, event->end) && buffer->last >= 0 && stream->active >= 0 &&
-               !buffer->last_flagged && buffer->bytes == terms->buffer_size && !nb_sizes_vary(stream)) {
+               !buffer->last_flagged && buffer->bytes == terms->buffer_size && !nb_sizes_vary(stream) &&
+               buffer->life->highest == buffer->last) { /* else reported with the packet beyond it */
         charge = (struct nb_charge){.rule = NB_RULE_DATA_NUMBERS,
                                     .offender = event->end,
                                     .offending_frame = buffer->last_frame,
@@ -287,8 +289,8 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
     nb_buffer_judge_end(event, buffer);
     judge_numbers(event, buffer);
     const uint32_t counted = buffer->not_counted == 0 ? buffer->room : MIN(buffer->room, buffer->not_counted);
-    /* Where packets may be retransmitted without a request, nothing shows why one is. */
-    const bool telling = nb_rule_holds(event->stream, NB_RULE_DATA_UNREQUESTED);
+    /* Where packets may be retransmitted without a request, or CONTROLs are cut, nothing shows why one is. */
+    const bool telling = nb_rule_holds(event->stream, NB_RULE_DATA_UNREQUESTED) && !event->stream->queue.cut;
     for (int i = 0; telling && i <= buffer->life->highest && i < (int)counted; i++) {
         const struct nb_part *part = &buffer->parts[i];
         if (part->copies > part->asked + 1 && nb_buffer_counts_requests(buffer, (uint32_t)i) &&
