@@ -59,6 +59,9 @@ ONE_BUFFER = {
     "what_is_requested_of_any_of_many_outstanding_buffers_is_sent_again": "eleven buffers are outstanding",
 }
 MANY_PACKETS = {
+    "a_resend_with_a_byte_full_of_entries_is_served: 255": "a list of 255 packets",
+    "a_resend_with_a_byte_full_of_entries_is_served: 256": "a list of 256 packets",
+    "a_resend_with_a_byte_full_of_entries_is_served: 257": "a list of 257 packets",
     "a_queue_larger_than_a_packet_begins_with_its_oldest_message: requests": "a list of 960 packets",
     "a_request_larger_than_a_packet_loses_nothing": "a list of 1000 packets",
     "buffers_with_a_byte_full_of_packets_arrive: 255": "255 packets in a buffer",

@@ -446,7 +446,7 @@ def test_a_buffer_that_was_begun_is_completed_while_the_receiving_client_stalls(
     t.expect_delivered_by(peer)
 
 
-@case("NEG-11", "DATA-02", roles=ALL_ROLES, variants=("1", "100", "999", "65539"))
+@case("NEG-11", "DATA-02", roles=ALL_ROLES, variants=("1", "100", "999", "65539", "70001"))
 def test_buffers_of_any_size_work(t: Case) -> None:
     size = int(t.variant)
     peer = t.peer(2 * size + size // 2 + 3, buffer_size=size, packet_size=1432 if size > 1000 else 256, burst_size=20)
