@@ -33,6 +33,7 @@ ONE_BUFFER = {
     "a_buffer_that_is_complete_when_its_request_is_acknowledged_is_not_asked_for": "another buffer stays open",
     "a_buffer_that_waits_behind_another_one_is_not_doubled_by_a_request": "a buffer waits for one before it",
     "a_buffer_that_was_begun_is_finished_while_the_client_stalls": "one buffer is confirmed while another is sent",
+    "a_control_with_news_sets_the_control_timer_again": "a buffer ends while the OK of another one waits",
     "a_faster_offer_is_adopted_or_the_restriction_is_reported: just before a burst": "data follow the confirmed buffer",
     "a_faster_offer_is_adopted_or_the_restriction_is_reported: while data are sent": "data follow the confirmed buffer",
     "a_later_buffer_of_which_nothing_comes_is_requested": "two buffers are open",
