@@ -385,6 +385,22 @@ def test_an_idle_end_speaks_often_enough_for_the_declared_death_timer(t: Case) -
     t.expect_signs_of_life(heard, began_us, peer.now_us, declared_s)
 
 
+@case("TIMER-11", "OPEN-08", roles=tuple(role for role in ALL_ROLES if role.active))
+def test_a_repeated_response_with_another_death_timer_leaves_keepalive_as_it_was(t: Case) -> None:
+    declared_s = 4
+    peer = t.peer(4096, own={"death_timer_s": declared_s})
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+    peer.send_response(death_timer_s=0xFFFF)
+    peer.listen(S)
+    began_us = peer.now_us
+    heard = peer.listen(3 * declared_s * S)
+    t.expect_signs_of_life(heard, began_us, peer.now_us, declared_s)
+    peer.finish()
+    peer.expect_success()
+
+
 def idle_between_buffers(t: Case, peer: ReceiverPeer | SenderPeer) -> None:
     """One buffer is transferred and confirmed, and everything acknowledged; then neither end has anything to send."""
     t.run_first_buffer(peer)
