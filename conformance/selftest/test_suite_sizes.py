@@ -41,6 +41,7 @@ ONE_BUFFER = {
     "a_sender_holds_back_when_it_gets_too_many_gos: 2 after a RESEND": "two buffers are the limit",
     "a_sender_holds_back_when_it_gets_too_many_gos: 3": "three buffers are the limit",
     "a_sender_in_its_dally_acknowledges_no_hole_and_then_everything": "OKs for two buffers come together",
+    "a_slower_offer_is_adopted_and_never_loosened: the upper one of two": "two buffers are outstanding",
     "all_messages_behind_a_hole_have_their_effect_once_they_are_acknowledged": "GOs for three buffers come together",
     "any_packet_of_the_last_buffer_tells_that_it_is_the_last": "the last buffer begins first",
     "data_of_a_later_buffer_make_earlier_ones_due_soon_but_not_at_once": "a later buffer overtakes an earlier one",
