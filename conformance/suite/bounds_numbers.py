@@ -24,6 +24,20 @@ def test_lengths_beside_the_edges_of_packets_and_buffers_arrive(t: Case) -> None
     t.expect_intact(received, peer.data)
 
 
+TINY = 64  # bytes in a packet of which a buffer has many
+
+
+def tiny_packets(count: int) -> dict[str, int]:
+    """One buffer of so many packets, which take little time."""
+    return {
+        "buffer_size": count * TINY,
+        "packet_size": TINY,
+        "burst_size": 100,
+        "burst_interval_ms": 5,
+        "max_buffers": 1,
+    }
+
+
 @case("DATA-05", "DATA-07", roles=ALL_ROLES, variants=("255", "256", "257"))
 def test_buffers_with_a_byte_full_of_packets_arrive(t: Case) -> None:
     count, size = int(t.variant), 64
@@ -78,6 +92,47 @@ def test_a_resend_of_any_number_of_packets_is_served(t: Case) -> None:
     copies = [peer.copies(0, number) for number in range(last + 1)]
     wanted = [2 if number in asked else 1 for number in range(last + 1)]
     t.must(copies == wanted, f"RESEND of {len(asked)} packets: copies are {copies}", expected=f"copies {wanted}")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("RESEND-02", "DATA-13", roles=SENDERS, variants=("255", "256", "257"))
+def test_a_resend_with_a_byte_full_of_entries_is_served(t: Case) -> None:
+    count = int(t.variant)
+    if t.link.real_time and count < 257:
+        raise NotSupportedError("on a real link one number of entries that needs more than a byte must do")
+    peer = t.receiver(count * TINY, **tiny_packets(count))
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=count * TINY, packet_size=TINY)
+        peer.go(0)
+        peer.expect_buffer(0)
+    request = peer.resend(0, range(count))
+    for number in range(count):
+        peer.expect_copies(0, number)
+    peer.expect_ack(request.seq)
+    peer.finish()
+    peer.expect_success()
+
+
+# RFC 998 5.2.1: 50 to 80 control messages are placed in a typical CONTROL of 1000 bytes.
+MANY_MESSAGES = 60
+
+
+@case("CTRL-12", "RESEND-02", roles=SENDERS)
+def test_all_of_many_messages_of_one_control_take_effect(t: Case) -> None:
+    peer = t.receiver(MANY_MESSAGES * TINY, **tiny_packets(MANY_MESSAGES))
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=MANY_MESSAGES * TINY, packet_size=TINY)
+        peer.go(0)
+        peer.expect_buffer(0)
+        peer.expect_ack()
+    messages = [peer.message(Kind.RESEND, peer.first_buffer, [number]) for number in range(MANY_MESSAGES)]
+    peer.send_control(messages)
+    for number in range(MANY_MESSAGES):
+        peer.expect_copies(0, number)
+    peer.expect_ack(messages[-1].seq)
     peer.finish()
     peer.expect_success()
 

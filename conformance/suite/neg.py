@@ -170,25 +170,32 @@ def test_the_mode_is_echoed_and_data_checksums_are_not_turned_off(t: Case) -> No
         )
 
 
-@case("NEG-09", "CTRL-11", "RATE-05", roles=SENDERS)
+@case("NEG-09", "CTRL-11", "RATE-05", roles=SENDERS, variants=("the only buffer", "the upper one of two"))
 def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
+    """The variant is the buffer whose OK makes the offer. A lower one may still wait for its own."""
     size, interval_ms = 1, 120
-    peer = t.receiver(4 * 1024, max_buffers=1)
+    confirmed = 0 if t.variant == "the only buffer" else 1
+    peer = t.receiver(4 * 1024, max_buffers=confirmed + 1)
     with t.preamble():
         peer.connect()
-        peer.go(0)
-        peer.expect_buffer(0)
+        peer.require(max_buffers=confirmed + 1)
+        peer.go_in_turn(*range(confirmed + 1))
+        for number in range(confirmed + 1):
+            peer.expect_buffer(number)
+        peer.expect_ack()
     peer.offer = (size, interval_ms)
-    offer = peer.ok(0)[0]
+    offer = peer.ok(confirmed)[0]
     # A slower pair need not apply before the next burst, and only to buffers whose GO follows (AMB-43).
     peer.expect_ack(offer.seq)
     peer.listen(2 * peer.ms(peer.terms.burst_interval_ms))
-    peer.go(1)
+    following = confirmed + 1
+    peer.go(following)
     pace_us = tolerances.transfer_time_us(peer.terms.packets_per_buffer, size, interval_ms)
-    buffer = peer.expect_buffer(1, t.tolerances.reaction_max_us + 4 * pace_us)
+    buffer = peer.expect_buffer(following, t.tolerances.reaction_max_us + 4 * pace_us)
     times = sorted(seen.time_us for seen in buffer.packets.values())
     frame = buffer.packets[max(buffer.packets)].frame
-    wrong = pacing.complaint("packets of buffer 1", times, size, peer.ms(interval_ms), t.tolerances.crossing_us)
+    what = f"packets of buffer {following}"
+    wrong = pacing.complaint(what, times, size, peer.ms(interval_ms), t.tolerances.crossing_us)
     for seen in peer.seen:
         p = seen.packet
         if p.type is Type.NULL_ACK and p.high_seq >= offer.seq:
@@ -207,7 +214,7 @@ def test_a_slower_offer_is_adopted_and_never_loosened(t: Case) -> None:
         p = seen.packet
         if p.type is Type.NULL_ACK and p.high_seq >= offer.seq and seen.time_us < times[0]:
             pace_us = peer.ms(p.burst_interval_ms)
-            wrong = pacing.complaint("packets of buffer 1", times, p.burst_size, pace_us, t.tolerances.crossing_us)
+            wrong = pacing.complaint(what, times, p.burst_size, pace_us, t.tolerances.crossing_us)
             t.must(wrong is None, f"{wrong}", frame, expected="the pace that NULL-ACK reports")
 
 

@@ -77,6 +77,26 @@ def test_a_response_ends_the_repetition_of_open(t: Case) -> None:
     peer.silence([Type.OPEN], 5 * gap_us, "no OPEN may follow the RESPONSE")
 
 
+@case("OPEN-03", roles=ACTIVE, variants=("KEEPALIVE", "transfer"))
+def test_only_an_answer_ends_the_repetition_of_open(t: Case) -> None:
+    """The RESPONSE was lost, and what the passive end sent after it comes. Receipt of a RESPONSE clears the timer of
+    OPEN, nothing else (RFC 998 5.1)."""
+    peer = t.peer()
+    with t.preamble():
+        peer.await_open()
+    if t.variant == "KEEPALIVE":
+        peer.send_keepalive()
+    elif isinstance(peer, ReceiverPeer):
+        peer.go(0)
+    else:
+        peer.send(peer.forge.null_ack(0, 1, 20))
+    known = len(peer.opens)
+    peer.until(lambda: len(peer.opens) > known, t.tolerances.open_retry_max_us, "OPEN to be repeated")
+    peer.respond()
+    peer.finish()
+    peer.expect_success()
+
+
 @case("OPEN-06", roles=ACTIVE)
 def test_refused_ends_the_attempt(t: Case) -> None:
     peer = t.peer()

@@ -129,6 +129,40 @@ def test_a_request_during_the_first_pass_is_served(t: Case) -> None:
     peer.expect_success()
 
 
+CONFIRMED = {"the only buffer": 0, "the upper one of two": 1, "the lower one of two": 0}
+
+
+@case("RESEND-02", "DATA-13", roles=SENDERS, variants=tuple(CONFIRMED))
+def test_nothing_of_a_buffer_is_sent_again_behind_its_ok(t: Case) -> None:
+    """What a RESEND named had only been late: the OK comes while the retransmissions wait. The buffer is disposed of
+    then (RFC 998 5.2.2)."""
+    count, confirmed = 1 if t.variant == "the only buffer" else 2, CONFIRMED[t.variant]
+    peer = t.receiver(3 * 2048, **SLOW, max_buffers=count)
+    with t.preamble():
+        peer.connect()
+        peer.require(packets_per_buffer=8, max_buffers=count)
+        peer.go(*range(count))
+        for number in range(count):
+            peer.expect_buffer(number)
+        peer.expect_ack()
+        last = peer.terms.packets_per_buffer - 1
+        peer.resend(confirmed, range(last + 1))
+        peer.expect_copies(confirmed, 0)
+    (ok,) = peer.ok(confirmed)
+    peer.expect_ack(ok.seq)
+    known = len(peer.seen)
+    peer.listen(took_us(t, peer, last + 1))
+    late = [s for s in peer.seen[known:] if s.packet.is_data and s.packet.buffer == peer.first_buffer + confirmed]
+    t.must(
+        not late,
+        f"{late[0].packet if late else ''} came although {ok} was acknowledged",
+        late[0].frame if late else None,
+        expected="nothing of a buffer that has its OK",
+    )
+    peer.finish()
+    peer.expect_success()
+
+
 # More than 15 bits can hold, and a packet of one byte for each.
 FAR = 33_000
 

@@ -5,6 +5,7 @@ sends; and its rules for an implementation that works well there."""
 from collections.abc import Callable, Iterable
 
 from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
+from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Packet
 from netblt_conformance.peer import SenderPeer
@@ -83,6 +84,9 @@ def test_an_ldata_that_overtakes_its_buffer_triggers_no_resend(t: Case) -> None:
     t.expect_delivered_by(peer)
 
 
+LONG_ENOUGH_US = 40_000  # a timer that outlasts what is on its way
+
+
 def react_late(peer: SenderPeer, rounds: Iterable[int], delay_ms: int) -> None:
     """Buffer after buffer, every reaction of the tester `delay_ms` late, like over a long path."""
     for number in rounds:
@@ -112,6 +116,47 @@ def test_the_control_timer_follows_the_round_trip(t: Case) -> None:
     fits = slow.control_timer_ms >= 400 and slow.control_timer_ms > quick.control_timer_ms
     text = f"{slow.control_timer_ms} ms are published at a round trip of 400 ms, {quick.control_timer_ms} ms at 5 ms"
     t.should(fits, text)
+    peer.finish()
+    t.expect_delivered_by(peer)
+
+
+@case("TIMER-01", roles=RECEIVERS)
+def test_a_control_with_news_sets_the_control_timer_again(t: Case) -> None:
+    """Whenever the receiver sends a CONTROL it sets the timer (RFC 998 5.2.1), also one that has run for long."""
+    if t.link.real_time:
+        raise NotSupportedError("on a real link the moment before the end of a timer cannot be met")
+    late = 6  # buffers with a long round trip, so that the timer is long
+    peer = t.sender((late + 4) * 256, buffer_size=256, burst_size=100, max_buffers=2)
+    with t.preamble():
+        peer.answer_controls(False)
+        peer.connect()
+        peer.require(max_buffers=2)
+        react_late(peer, range(late), 200)
+        peer.answer_controls(True)
+        peer.null_ack()
+        peer.require_gos(2, first=late)
+        peer.listen(QUIET_US)
+        peer.answer_controls(False)
+        peer.withhold_ack()
+        peer.send_buffer(late)
+        ok = peer.expect_ok(late)
+        set_us, timer_us = peer.first_seen(ok.seq).time_us, peer.ms(ok.control_timer_ms)
+        peer.listen(max(0, set_us + 7 * timer_us // 10 - peer.now_us))
+        if timer_us < LONG_ENOUGH_US or peer.controls[-1].time_us > set_us + timer_us // 4:
+            raise NotSupportedError(f"CONTROL is repeated within a timer of {ok.control_timer_ms} ms")
+    peer.send_buffer(late + 1)
+    news = peer.first_seen(peer.expect_ok(late + 1).seq)
+    peer.listen(peer.ms(2))  # what is new may fill more than one CONTROL
+    newest_us = peer.controls[-1].time_us
+    repeat = peer.expect_control()
+    gap_us, old_us = repeat.time_us - newest_us, repeat.time_us - set_us
+    t.should(
+        gap_us >= timer_us // 2,
+        f"CONTROL was repeated {gap_us / 1000:g} ms after {news.packet} and {old_us / 1000:g} ms after the one before; "
+        f"the timer is {ok.control_timer_ms} ms",
+        repeat.frame,
+        expected="the control timer to be set by each CONTROL",
+    )
     peer.finish()
     t.expect_delivered_by(peer)
 
@@ -250,6 +295,54 @@ def test_no_packet_is_asked_for_while_data_flow_on_schedule(t: Case) -> None:
         f"requested packets that were not due yet: {early[0] if early else ''}",
         expected="no request before the packets are due",
     )
+    t.expect_delivered_by(peer)
+
+
+@case("TIMER-09", roles=RECEIVERS)
+def test_no_packet_is_asked_for_while_data_flow_at_the_pace_that_a_null_ack_reported(t: Case) -> None:
+    """A sender may make an offer more restrictive, and reports so in a NULL-ACK (RFC 998 4)."""
+    size = 4 * 256
+    peer = t.sender(3 * size, buffer_size=size, packet_size=256, burst_size=4, burst_interval_ms=20, max_buffers=1)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=size, packet_size=256)
+        peer.restriction = (1, 500)
+        t.run_first_buffer(peer)
+        peer.expect_ok(0)
+        peer.expect_go(1)
+    for number in (1, 2):
+        peer.expect_go(number)
+        peer.send_buffer(number)
+        peer.expect_ok(number)
+        early = peer.find(Kind.RESEND, number)
+        t.should(
+            not early,
+            f"requested packets that were not due yet: {early[0] if early else ''}",
+            expected="no request before the packets are due at the reported pace",
+        )
+    t.expect_delivered_by(peer)
+
+
+@case("TIMER-09", roles=RECEIVERS)
+def test_no_packet_is_asked_for_before_those_of_the_buffers_below_have_come(t: Case) -> None:
+    """One acknowledgement for many GOs starts all their data timers at once (RFC 998 5.2.2)."""
+    count, size = 8, 4 * 256
+    paced = {"burst_size": 1, "burst_interval_ms": 50, "max_buffers": count}
+    peer = t.sender(count * size, buffer_size=size, packet_size=256, **paced)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=size, packet_size=256, max_buffers=count)
+        peer.require_gos(count)
+    for number in range(count):
+        peer.send_buffer(number)
+        peer.listen(peer.ms(50))
+    early = [request for number in range(count) for request in peer.find(Kind.RESEND, number)]
+    t.should(
+        not early,
+        f"requested packets that were not due yet: {early[0] if early else ''}",
+        expected="no request before the packets are due, after those of all buffers below",
+    )
+    peer.finish()
     t.expect_delivered_by(peer)
 
 

@@ -34,9 +34,15 @@ OPENED_BY_ANOTHER = Check(
 )
 ABORT_ANSWERED = Check("DEMUX-03", expected="no answer to ABORT (AMB-55)", seen="{type} answers an ABORT")
 STORM = {
-    "TIMER-12": Check("TIMER-12", expected="no answer to KEEPALIVE", seen="{count} packets answer 20 KEEPALIVEs"),
+    "TIMER-12": Check("TIMER-12", expected="no answer to KEEPALIVE", seen="{count} KEEPALIVEs answer 20 KEEPALIVEs"),
     "OPEN-08": Check("OPEN-08", expected="no answer to RESPONSE", seen="{count} packets answer 20 copies of RESPONSE"),
 }
+KEEPALIVE_ANSWERED_OTHERWISE = Check(  # RFC 998 does not forbid it
+    "TIMER-12",
+    expected="no answer to KEEPALIVE",
+    seen="{count} packets answer 20 KEEPALIVEs",
+    verdict=Verdict.WARN,
+)
 OTHER_REFUSED = Check(
     "DEMUX-02",
     expected="RESPONSE or REFUSED to an OPEN from another port (AMB-19)",

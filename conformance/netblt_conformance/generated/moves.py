@@ -234,6 +234,8 @@ class Player(ABC):
         count = sum(not seen.packet.messages for seen in answers) + max(parts.values(), default=0) - due
         if count >= _STORM_ANSWERS:
             check = findings.STORM["OPEN-08" if opening else "TIMER-12"]
+            if not opening and sum(seen.packet.type is Type.KEEPALIVE for seen in answers) < _STORM_ANSWERS:
+                check = findings.KEEPALIVE_ANSWERED_OTHERWISE
             findings.tell(peer, check, answers[0].frame, count=count)
 
     def _second(self) -> None:
