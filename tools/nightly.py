@@ -219,7 +219,8 @@ def learned(given: argparse.Namespace) -> list[Command]:
 
 def selftest(_given: argparse.Namespace) -> list[Command]:
     """Tests of the tools that take too long for tools/test, and the static analyzer of clang-tidy."""
-    tests = ["-q", "-p", "no:cacheprovider", "-m", "nightly", "-n", "2", str(ROOT / "conformance" / "selftest")]
+    tests = ["-q", "-p", "no:cacheprovider", "-m", "nightly", "-n", "2"]
+    tests += [str(ROOT / "conformance" / "selftest"), str(ROOT / "dissector" / "tests")]
     return [[str(VENV / "pytest"), *tests], ["env", "NETBLT_ANALYZER=1", str(ROOT / "tools" / "test"), "tidy"]]
 
 

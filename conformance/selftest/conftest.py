@@ -82,11 +82,6 @@ class Command:
         return Outcome(done.returncode, done.stdout, done.stderr, report)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes ten seconds or more on a quiet machine")
-    config.addinivalue_line("markers", "nightly: what other tests show in less detail; tools/nightly runs it")
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, so that the run does not wait for it at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)

@@ -188,7 +188,9 @@ def test_a_tester_whose_next_burst_is_far_away_shows_by_other_packets_that_it_li
     assert (list(result.done), result.faults) == (list(one.moves), [])
 
 
-def test_a_transfer_may_end_as_late_as_a_control_timer_that_followed_a_late_acknowledgement(built_library: Path) -> None:
+def test_a_transfer_may_end_as_late_as_a_control_timer_that_followed_a_late_acknowledgement(
+    built_library: Path,
+) -> None:
     """TIMER-03: the GO was acknowledged after more than half an hour, and the CONTROL with the OK was lost twice."""
     factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["passive-receiver"]
     terms = Parameters(buffer_size=48, packet_size=12, burst_size=3, burst_interval_ms=47, death_timer_s=4295)

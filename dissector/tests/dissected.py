@@ -30,6 +30,7 @@ DIGESTS = ROOT / "pcaps" / "dissected.json"
 FOLDERS = ("dialects", "golden", "offload", "violations")
 ONE_PASS = ("-O", "netblt")
 TWO_PASSES = ("-2", "-O", "netblt", "-z", "netblt,verdict,json")
+PASSES = (ONE_PASS, TWO_PASSES)
 LINES_SHOWN = 20
 
 
@@ -37,20 +38,20 @@ def captures() -> list[Path]:
     return sorted(path for folder in FOLDERS for path in (ROOT / "pcaps" / folder).glob("*.pcapng"))
 
 
-def shown(reader: Reader, path: Path) -> tuple[str, str]:
+def shown(reader: Reader, path: Path, passes: Iterable[tuple[str, ...]] = PASSES) -> list[str]:
     """The text of one pass, and that of two."""
-    return reader.tshark(path, *ONE_PASS), reader.tshark(path, *TWO_PASSES)
+    return [reader.tshark(path, *options) for options in passes]
 
 
 def name(path: Path) -> str:
     return str(path.relative_to(ROOT / "pcaps"))
 
 
-def digests(reader: Reader, paths: Iterable[Path]) -> dict[str, list[str]]:
+def digests(reader: Reader, paths: Iterable[Path], passes: Iterable[tuple[str, ...]] = PASSES) -> dict[str, list[str]]:
     """A digest of each text, by the name of the capture."""
 
     def one(path: Path) -> list[str]:
-        return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in shown(reader, path)]
+        return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in shown(reader, path, passes)]
 
     listed = list(paths)
     for path in listed:
