@@ -201,6 +201,17 @@ def test_a_transfer_may_end_as_late_as_a_control_timer_that_followed_a_late_ackn
     assert (list(result.done), result.faults) == (list(moves), [])
 
 
+def test_a_dally_may_last_as_long_as_the_death_timer_where_the_field_of_the_control_timer_is_full(
+    built_library: Path,
+) -> None:
+    """AMB-53: the control timer may be longer than an OK can publish."""
+    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["active-sender"]
+    terms = Parameters(buffer_size=256, packet_size=64, death_timer_s=2000)
+    one = Script(role, 1, 256, terms, terms, moves=(move("go"), move("done-lost 6")))
+    result = play.replay(one, factory, probe(factory, role, 1)[0])
+    assert (list(result.done), result.faults) == (list(one.moves), [])
+
+
 def test_a_transfer_may_take_as_long_as_its_slowest_bursts_need(built_library: Path) -> None:
     """NEG-09: an OK offers bursts of one packet, and their interval stays as agreed."""
     factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["passive-sender"]

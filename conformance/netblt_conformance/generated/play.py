@@ -17,7 +17,7 @@ from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Verdict
 from netblt_conformance.generated import afterwards, findings, opening, peculiar, quitting, timing
 from netblt_conformance.generated.moves import CLIENT_QUITS, QUIT_ENDLESS, Choice, Player
-from netblt_conformance.generated.receiving import DALLIES, LONGER_DALLY, ReceivingPlayer
+from netblt_conformance.generated.receiving import DALLIES, LONGER_DALLY, LONGEST_TIMER_MS, ReceivingPlayer
 from netblt_conformance.generated.script import ILLEGAL_PREFIX, Move, Script, values
 from netblt_conformance.generated.sending import SendingPlayer
 from netblt_conformance.links.base import LinkFactory
@@ -374,8 +374,10 @@ def _repeat_with_longer_timer(peer: ReceiverPeer, last: Message, acked_us: int) 
 
 
 def _dally_max_us(peer: ReceiverPeer, published_ms: int) -> int:
-    """A dally is longer than the control timer that was published; it may be several times as long (AMB-53)."""
-    return peer.tolerances.close_max_us + 10 * peer.ms(published_ms)
+    """A dally is longer than the control timer that was published; it may be several times as long (AMB-53). What fills
+    the field may stand for a longer timer: then a dally may be as long as the death timer."""
+    longer_us = peer.terms.iut_death_timer_s * MICROSECONDS_PER_S if published_ms == LONGEST_TIMER_MS else 0
+    return peer.tolerances.close_max_us + max(10 * peer.ms(published_ms), longer_us)
 
 
 def _await_death(case: Case, player: Player) -> None:

@@ -13,7 +13,8 @@ from netblt_conformance.generated.script import Move, Script
 from netblt_conformance.packets.packets import Kind, Message, Type
 from netblt_conformance.peer import ReceiverPeer
 
-_CONTROL_TIMERS_MS = (1, 100, 500, 2000, 65_535)  # that OKs publish (CLOSE-07)
+LONGEST_TIMER_MS = 0xFFFF  # that an OK can publish
+_CONTROL_TIMERS_MS = (1, 100, 500, 2000, LONGEST_TIMER_MS)  # that OKs publish (CLOSE-07)
 _OFFERS = ((1, 20), (2, 10), (4, 40), (8, 10), (16, 5), (1, 120), (1000, 1))
 # Of the last OK, whose DONE is lost: the parts of the published control timer after which it is repeated. Part 0: a
 # QUIT comes in the dally (QUIT-01).
