@@ -93,7 +93,7 @@ def moments() -> Iterator[object]:
 
 
 @pytest.mark.usefixtures("built_library")
-@pytest.mark.parametrize(("name", "number", "delay_s"), moments())
+@pytest.mark.parametrize(("name", "number", "delay_s"), list(moments()))
 def test_a_signal_in_any_phase_leaves_the_results_of_all_cases(
     tmp_path: Path, name: str, number: signal.Signals, delay_s: float
 ) -> None:

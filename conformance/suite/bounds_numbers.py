@@ -99,8 +99,6 @@ def test_a_resend_of_any_number_of_packets_is_served(t: Case) -> None:
 @case("RESEND-02", "DATA-13", roles=SENDERS, variants=("255", "256", "257"))
 def test_a_resend_with_a_byte_full_of_entries_is_served(t: Case) -> None:
     count = int(t.variant)
-    if t.link.real_time and count < 257:
-        raise NotSupportedError("on a real link one number of entries that needs more than a byte must do")
     peer = t.receiver(count * TINY, **tiny_packets(count))
     with t.preamble():
         peer.connect()

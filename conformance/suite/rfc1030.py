@@ -326,7 +326,7 @@ def test_no_packet_is_asked_for_while_data_flow_at_the_pace_that_a_null_ack_repo
 @case("TIMER-09", roles=RECEIVERS)
 def test_no_packet_is_asked_for_before_those_of_the_buffers_below_have_come(t: Case) -> None:
     """One acknowledgement for many GOs starts all their data timers at once (RFC 998 5.2.2)."""
-    count, size = 8, 4 * 256
+    count, size = 4, 4 * 256
     paced = {"burst_size": 1, "burst_interval_ms": 50, "max_buffers": count}
     peer = t.sender(count * size, buffer_size=size, packet_size=256, **paced)
     with t.preamble():
