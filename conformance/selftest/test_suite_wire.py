@@ -109,9 +109,9 @@ def test_a_program_that_is_not_there_is_named(command: Command, tmp_path: Path) 
     assert str(tmp_path / "program") in done.errors
 
 
-def passive_receiver(command: Command, file: str, select: str, **environment: str) -> Outcome:
+def passive_receiver(command: Command, file: str, select: str, place: str = "") -> Outcome:
     words = ["run", "--link", "wire", "--adapter", file, "--select", select, "--role", "passive-receiver"]
-    return command(*words, **environment)
+    return command(*words, NETBLT_WIRE_PLACE=place) if place else command(*words)
 
 
 def test_exit_status_127_is_believed_in_a_role_that_has_run(command: Command, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_without_namespaces_packets_go_through_udp_on_loopback_and_the_run_says_
 
 
 def test_loopback_needs_an_adapter_that_can_do_udp(command: Command, tmp_path: Path) -> None:
-    done = passive_receiver(command, adapter(tmp_path, RECEIVE), "OPEN-01", NETBLT_WIRE_PLACE="loopback")
+    done = passive_receiver(command, adapter(tmp_path, RECEIVE), "OPEN-01", place="loopback")
     assert done.status == 2
     assert "does not state that it supports UDP" in done.errors
 

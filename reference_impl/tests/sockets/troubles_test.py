@@ -85,7 +85,7 @@ def duplicates_after_a_stop(folder: str, encap: str, address: str) -> int:
 
 def a_receiver_that_was_stopped_asks_for_nothing_that_its_socket_holds(folder: str) -> None:
     for encap, address in IPV4_WAYS:
-        # A busy machine delays its reader further. A receiver that asks for what it holds does so each time.
+        # A busy machine delays its reader further. A receiver that requests what it holds does so each time.
         counts = (duplicates_after_a_stop(folder, encap, address) for _ in range(ATTEMPTS))
         assert 0 in counts, f"{encap}: packets arrived twice in each of {ATTEMPTS} attempts"
 
