@@ -450,6 +450,18 @@ def test_a_control_before_the_connection_is_open_is_not_to_be_acknowledged() -> 
     assert "CTRL-06" in [one.requirement for one in monitor.violations]
 
 
+@pytest.mark.parametrize(
+    ("acknowledges", "expected"),
+    [(gives(0, 0, 2), []), (gives(0, 5, 2), []), (gives(0, 1, 2, data=b""), ["CTRL-05"]), (acked(2), ["CTRL-05"])],
+    ids=["a copy", "a number outside the buffer", "the end of the buffer", "NULL-ACK"],
+)
+def test_an_acknowledgement_in_data_of_no_use_need_not_be_used(acknowledges: Step, expected: list[str]) -> None:
+    """AMB-60. Stimulus: the first packet of a buffer, then an acknowledgement. Legal outcome of data that the receiver
+    has, or that no buffer holds: the GOs are repeated."""
+    steps = [tells(go(1, 0), go(2, 1)), gives(0, 0, 0), acknowledges, tells(go(1, 0), go(2, 1))]
+    assert watch(PASSIVE_RECEIVER, steps) == expected
+
+
 def test_packets_that_come_when_they_are_asked_for_may_have_been_left_out() -> None:
     """AMB-72: the LDATA too."""
     left_out = [*STARTED, sends(0, 0, 2), sends(1, 1, 2), told(resend(3, 0, 1), resend(4, 1, 0))]

@@ -26,6 +26,10 @@ def after(a: int, b: int) -> bool:
     return 0 < (a - b) % 65536 < 32768
 
 
+def _highest(acks: list[tuple[int, int]]) -> int:
+    return acks[-1][1] if acks else 0
+
+
 @dataclass(slots=True)
 class SentData:
     """Usable data that the tester has sent of one buffer: packet number -> first departure."""
@@ -66,6 +70,7 @@ class Session:
         self.open_sent: Packet | None = None
         self.issued = Issued()
         self.acks_sent: list[tuple[int, int]] = []  # (departure, high-seq), only when it grew
+        self._acks_in_use: list[tuple[int, int]] = []  # the same, without those in data that are of no use (AMB-60)
         self.data_sent: dict[int, SentData] = {}
         # Number of the first buffer with the L flag, and the departure of its first packet.
         self.last_buffer_sent: tuple[int, int] | None = None
@@ -99,10 +104,10 @@ class Session:
             self.issued.note(packet.messages, time_us, opened=not self.role.active or self.life.opened_us >= 0)
         elif packet.type in (Type.QUIT, Type.ABORT, Type.DONE) and self.closing_us is None:
             self.closing_us = time_us
-        if packet.acks and after(packet.high_seq, self.highest_ack_sent):
-            self.acks_sent.append((time_us, packet.high_seq))
-        if packet.is_data:
-            self._note_data(packet, time_us)
+        useful = not packet.is_data or self._note_data(packet, time_us)
+        for known in (self.acks_sent, self._acks_in_use) if useful else (self.acks_sent,):
+            if packet.acks and after(packet.high_seq, _highest(known)):
+                known.append((time_us, packet.high_seq))
         self.life.sent(packet, time_us, self.highest_ack_sent)
 
     def note_received(self, packet: Packet, time_us: int) -> None:
@@ -111,32 +116,34 @@ class Session:
             self.response = packet
         self.life.received(packet, time_us, self.highest_ack_sent)
 
-    def _note_data(self, packet: Packet, time_us: int) -> None:
-        """Only what a receiver must store counts: right size, right data checksum."""
+    def _note_data(self, packet: Packet, time_us: int) -> bool:
+        """Only what a receiver must store counts: right size, right data checksum. Whether it is that, and new."""
         terms = self.response
         if terms is None or packet.packet * terms.packet_size >= terms.buffer_size:
-            return
+            return False
         if terms.data_checksum_on and packet.data_checksum != data_checksum(packet.data):
-            return
+            return False
         whole = len(packet.data) == terms.packet_size
         if packet.type is Type.DATA and not whole:
-            return
+            return False
         buffer = self.data_sent.setdefault(packet.buffer, SentData())
+        new = packet.packet not in buffer.packets
         buffer.packets.setdefault(packet.packet, time_us)
         if packet.type is Type.LDATA and buffer.last_packet is None:
             buffer.last_packet = packet.packet
         buffer.last_buffer |= packet.last_buffer
         if buffer.last_buffer and self.last_buffer_sent is None:
             self.last_buffer_sent = packet.buffer, min(buffer.packets.values())
+        return new
 
     @property
     def highest_ack_sent(self) -> int:
-        return self.acks_sent[-1][1] if self.acks_sent else 0
+        return _highest(self.acks_sent)
 
     def ack_known_at(self, seen_us: int) -> int | None:
         """The acknowledgement that the implementation surely had when it emitted a packet seen at `seen_us`; None: no
         message had been acknowledged."""
-        return next((high for departure, high in reversed(self.acks_sent) if self.knew(departure, seen_us)), None)
+        return next((high for departure, high in reversed(self._acks_in_use) if self.knew(departure, seen_us)), None)
 
     def was_sent(self, buffer: int) -> bool:
         return buffer in self.data_sent
