@@ -160,3 +160,20 @@ def test_a_control_timer_that_has_grown_stays_so_when_a_new_message_comes(factor
                                   max_buffers=8, death_timer_s=4295)  # fmt: skip
     moves = ["wait 60000", "ack 1", "quit-late 0"]
     assert passes(replayed(factory, "passive-receiver", *moves, iut=patient, length=4160))
+
+
+def test_no_second_request_is_sent_before_an_ok_that_arrives_early(factory: SimLinkFactory) -> None:
+    """RESEND-06: one request for the buffer waits already."""
+    moves = ["go", "control", "wait 60000", "resend-soon 0 3", WAIT, "ok-beyond 0"]
+    played = replayed(factory, "passive-sender", *moves, iut=SLOW, length=SLOW.buffer_size)
+    assert passes(played)
+    assert [str(one) for one in played.done] == moves[:-1]
+
+
+def test_keepalives_come_as_long_as_a_data_timer_may_run(factory: SimLinkFactory) -> None:
+    """TIMER-09: the packets of the other buffers come at the same slow pace."""
+    terms = dataclasses.replace(TWO, buffer_size=384, burst_interval_ms=60_000, death_timer_s=60)
+    moves = [WAIT, "ack 1", WAIT, "ack 2", "data 0 0 1 2", "chatter 0"]
+    played = replayed(factory, "passive-receiver", *moves, iut=terms, length=2 * terms.buffer_size)
+    assert passes(played)
+    assert [str(one) for one in played.done] == moves

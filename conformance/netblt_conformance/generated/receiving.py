@@ -209,10 +209,13 @@ class ReceivingPlayer(Player):
             peer.until(lambda: peer.high_seq >= parts[1][-1].seq, peer.ack_deadline_us, what)
 
     def _may_confirm_beyond(self, number: int) -> bool:
-        """The last buffer is complete, and all others are confirmed."""
+        """The last buffer is complete, all others are confirmed, and no request for it waits (RESEND-06)."""
         peer = self._peer
         is_last = number == peer.last_buffer and self._gone - self._confirmed == {number}
-        return is_last and number in self._complete() and peer.control_timer_ms >= _LEAST_DALLY_MS
+        asked = any(
+            message.kind is Kind.RESEND and message.buffer == peer.first_buffer + number for message in peer.queue
+        )
+        return is_last and not asked and number in self._complete() and peer.control_timer_ms >= _LEAST_DALLY_MS
 
     def _confirm_beyond(self, number: int) -> None:
         """The last buffer was requested when its last packet was late. The OK arrives before that request."""

@@ -317,7 +317,7 @@ class SendingPlayer(Player):
     @property
     def _request_limit_us(self) -> int:
         """By then the next request has come."""
-        return max(_REQUEST_US, self.longest_wait_us)
+        return max(_REQUEST_US, self.longest_wait_us, self._peer.data_timer_max_us)
 
     @property
     def longest_wait_us(self) -> int:
