@@ -45,6 +45,7 @@ ONE_BUFFER = {
     "all_messages_behind_a_hole_have_their_effect_once_they_are_acknowledged": "GOs for three buffers come together",
     "any_packet_of_the_last_buffer_tells_that_it_is_the_last": "the last buffer begins first",
     "data_of_a_later_buffer_make_earlier_ones_due_soon_but_not_at_once": "a later buffer overtakes an earlier one",
+    "no_packet_is_asked_for_before_those_of_the_buffers_below_have_come": "four buffers are outstanding",
     "nothing_of_a_buffer_is_sent_again_behind_its_ok: the lower one of two": "two buffers are outstanding",
     "nothing_of_a_buffer_is_sent_again_behind_its_ok: the upper one of two": "two buffers are outstanding",
     "nothing_is_transferred_behind_its_own_quit": "a buffer waits when the one before it ends",
