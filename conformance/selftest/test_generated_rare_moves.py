@@ -177,3 +177,21 @@ def test_keepalives_come_as_long_as_a_data_timer_may_run(factory: SimLinkFactory
     played = replayed(factory, "passive-receiver", *moves, iut=terms, length=2 * terms.buffer_size)
     assert passes(played)
     assert [str(one) for one in played.done] == moves
+
+
+def test_a_dally_may_follow_the_longest_control_timer_that_an_ok_has_published(factory: SimLinkFactory) -> None:
+    """AMB-53: the OK of the last buffer has a longer timer than the one before, and overtakes it."""
+    moves = ["go", "go", "control", WAIT, "publish 500", "ok 0", "publish 65535", "ok-beyond 1", "done-lost 0"]
+    played = replayed(factory, "active-sender", *moves, iut=FOUR, length=2 * FOUR.buffer_size)
+    assert passes(played)
+    assert [str(one) for one in played.done] == moves
+
+
+def test_a_data_timer_may_follow_the_pace_that_the_sender_reports(factory: SimLinkFactory) -> None:
+    """NEG-09: the tester makes bursts of one packet of an offer of forty."""
+    terms = dataclasses.replace(TWO, buffer_size=384, burst_size=40, burst_interval_ms=40_000, death_timer_s=60)
+    moves = [WAIT, "ack 1", WAIT, "ack 2", "data 0 0 1 2 3 4 5 6 7", "restrict 1 20", "wait 1000", "ack 3"]
+    moves += [WAIT, "ack 4", "data 1 0 1", "chatter 1"]
+    played = replayed(factory, "passive-receiver", *moves, iut=terms, length=3 * terms.buffer_size)
+    assert passes(played)
+    assert "chatter 1" in [str(one) for one in played.done]

@@ -349,7 +349,8 @@ def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
             "the repeated OK to be acknowledged during the dally",
         )
     if player.done_lost >= 0 and peer.link.tells_outcome:
-        limit_us = _dally_max_us(peer, max((message.control_timer_ms for message in last), default=0))
+        oks = [message for message in peer.monitor.session.issued.messages if message.kind is Kind.OK]
+        limit_us = _dally_max_us(peer, max(message.control_timer_ms for message in (*oks, *last)))
         peer.until(lambda: peer.link.status().closed, limit_us, "the sender to close without DONE")
     with findings.due("CLOSE-02"):
         peer.expect_success()
@@ -374,8 +375,8 @@ def _repeat_with_longer_timer(peer: ReceiverPeer, last: Message, acked_us: int) 
 
 
 def _dally_max_us(peer: ReceiverPeer, published_ms: int) -> int:
-    """A dally is longer than the control timer that was published; it may be several times as long (AMB-53). What fills
-    the field may stand for a longer timer: then a dally may be as long as the death timer."""
+    """A dally is longer than the control timer that any OK has published; it may be several times as long (AMB-53).
+    What fills the field may stand for a longer timer: then a dally may be as long as the death timer."""
     longer_us = peer.terms.iut_death_timer_s * MICROSECONDS_PER_S if published_ms == LONGEST_TIMER_MS else 0
     return peer.tolerances.close_max_us + max(10 * peer.ms(published_ms), longer_us)
 

@@ -87,7 +87,7 @@ class ProgressOracle(Oracle):
         if self._calm_us is None or session.life.waits_for_acknowledgement:
             news_us += session.repeat_max_us(0, grown=False)
         outstanding = terms.max_buffers * -(-terms.buffer_size // max(terms.packet_size, 1))
-        timer_us = limits.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
+        timer_us = limits.data_timer_max_us(outstanding, *session.slowest_pace)
         for buffer in list(self._open):
             if buffer in self._complete_us:
                 waited_us = now_us - max(self._complete_us[buffer], self._calm_us or 0, self._full_us)

@@ -72,6 +72,7 @@ class Session:
         self.acks_sent: list[tuple[int, int]] = []  # (departure, high-seq), only when it grew
         self._acks_in_use: list[tuple[int, int]] = []  # the same, without those in data that are of no use (AMB-60)
         self.data_sent: dict[int, SentData] = {}
+        self._reported: set[tuple[int, int]] = set()  # burst size and interval in ms of the tester's NULL-ACKs
         # Number of the first buffer with the L flag, and the departure of its first packet.
         self.last_buffer_sent: tuple[int, int] | None = None
         self.closing_us: int | None = None  # departure of the tester's first QUIT, ABORT or DONE
@@ -104,6 +105,8 @@ class Session:
             self.issued.note(packet.messages, time_us, opened=not self.role.active or self.life.opened_us >= 0)
         elif packet.type in (Type.QUIT, Type.ABORT, Type.DONE) and self.closing_us is None:
             self.closing_us = time_us
+        if packet.type is Type.NULL_ACK:
+            self._reported.add((packet.burst_size, packet.burst_interval_ms))
         useful = not packet.is_data or self._note_data(packet, time_us)
         for known in (self.acks_sent, self._acks_in_use) if useful else (self.acks_sent,):
             if packet.acks and after(packet.high_seq, _highest(known)):
@@ -139,6 +142,14 @@ class Session:
     @property
     def highest_ack_sent(self) -> int:
         return _highest(self.acks_sent)
+
+    @property
+    def slowest_pace(self) -> tuple[int, int]:
+        """The smallest burst and the longest burst interval in ms that the tester may send at: as agreed, or slower as
+        its NULL-ACKs report (RFC 998 4). Needs the RESPONSE."""
+        assert self.response is not None
+        paces = {(self.response.burst_size, self.response.burst_interval_ms), *self._reported}
+        return min(size for size, _ in paces), max(interval_ms for _, interval_ms in paces)
 
     def ack_known_at(self, seen_us: int) -> int | None:
         """The acknowledgement that the implementation surely had when it emitted a packet seen at `seen_us`; None: no

@@ -107,6 +107,12 @@ class SenderPeer(Peer):
         """A NULL-ACK with the pace of an end that acknowledges so much."""
         return self.forge.null_ack(ack, *self.pace(ack))
 
+    @property
+    def slowest_pace(self) -> tuple[int, int]:
+        """Slower than agreed where an OK has offered it, or the tester has made it so (NEG-09)."""
+        (size, interval_ms), (agreed_size, agreed_ms) = self.pace(), super().slowest_pace
+        return min(size, agreed_size), max(interval_ms, agreed_ms)
+
     def pace(self, ack: int | None = None) -> tuple[int, int]:
         """Burst size and interval in ms: the agreed ones, or slower ones that the newest acknowledged OK offers
         (RFC 998 4: the sender may only make an offer more restrictive). `ack`: default what is acknowledged now."""
@@ -422,9 +428,8 @@ class SenderPeer(Peer):
     @property
     def data_timer_max_us(self) -> int:
         """By then every data timer has expired (TIMER-07, TIMER-09)."""
-        terms = self.terms
-        outstanding = terms.packets_per_buffer * terms.max_buffers
-        limit_us = self.tolerances.data_timer_max_us(outstanding, terms.burst_size, terms.burst_interval_ms)
+        outstanding = self.terms.packets_per_buffer * self.terms.max_buffers
+        limit_us = self.tolerances.data_timer_max_us(outstanding, *self.slowest_pace)
         return limit_us + self._repeat_limit_us - self.tolerances.control_repeat_max_us
 
     # ---- a whole transfer ----
