@@ -195,3 +195,16 @@ def test_a_data_timer_may_follow_the_pace_that_the_sender_reports(factory: SimLi
     played = replayed(factory, "passive-receiver", *moves, iut=terms, length=3 * terms.buffer_size)
     assert passes(played)
     assert "chatter 1" in [str(one) for one in played.done]
+
+
+@pytest.mark.parametrize(
+    ("role", "slower"), [("passive-sender", "offer 1 20"), ("passive-receiver", "restrict 1 20")], ids=str
+)
+def test_no_pace_is_made_so_slow_that_a_transfer_takes_hours(factory: SimLinkFactory, role: str, slower: str) -> None:
+    """2,000 packets, one in 40 s: the script would take minutes, KEEPALIVE by KEEPALIVE."""
+    terms = Parameters(buffer_size=16_000, packet_size=16, burst_size=300, burst_interval_ms=40_000, death_timer_s=60)
+    for packets_of_a_buffer, expected in ((1000, []), (10, [slower])):
+        iut = dataclasses.replace(terms, buffer_size=packets_of_a_buffer * terms.packet_size)
+        played = replayed(factory, role, slower, iut=iut, length=2 * iut.buffer_size)
+        assert passes(played)
+        assert [str(one) for one in played.done] == expected

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Stop
+from netblt_conformance.common.tolerances import transfer_time_us
 from netblt_conformance.generated import copies, findings
 from netblt_conformance.generated.illegal import PESTER, Illegal
 from netblt_conformance.generated.illegal_opening import BEYOND, STRINGS
@@ -38,6 +39,7 @@ _STORM = 20  # copies of a packet at once
 _STORM_ANSWERS = 15  # so many packets are no coincidence
 _S_FOR_EACH_REPEAT = 3  # of the death timer, which ends the repetition
 _STALL_LEAST_US = 5 * MICROSECONDS_PER_S  # of a stall that is left to be sat out
+_SLOWEST_US = 3600 * MICROSECONDS_PER_S  # of a whole transfer at a pace that the tester offers or takes
 _HUSH_SHARE = 0.9  # of its death timer that the implementation hears nothing
 # Packets of other connections: type, source, and how far its port is from the tester's.
 STRAYS = (
@@ -269,6 +271,13 @@ class Player(ABC):
             findings.tell(peer, findings.DIED_IN_TRANSFER, None)
         peer.send_keepalive()
         peer.speak_regularly()
+
+    def may_slow_down(self, burst_size: int, interval_ms: int) -> bool:
+        """At such a pace the whole transfer ends before a script takes too long, KEEPALIVE by KEEPALIVE."""
+        peer, (agreed_size, agreed_ms) = self.peer, self.peer.slowest_pace
+        packets = peer.buffer_count * peer.terms.packets_per_buffer
+        size, interval_ms = min(burst_size, agreed_size), max(interval_ms, agreed_ms)
+        return transfer_time_us(packets, size, interval_ms) <= _SLOWEST_US
 
     def _may_send_openings_only(self) -> bool:
         """A receiver, whose CONTROLs they do not acknowledge, gives up (CTRL-10)."""

@@ -170,7 +170,9 @@ class ReceivingPlayer(Player):
                 peer.send_control(self._last_control)
             case "repeat", () if self._last_control:
                 self._repeat()
-            case "offer", (size, interval_ms) if 0 < size <= 1000 and 0 < interval_ms < 1000:
+            case "offer", (size, interval_ms) if (
+                0 < size <= 1000 and 0 < interval_ms < 1000 and self.may_slow_down(size, interval_ms)
+            ):
                 peer.offer = size, interval_ms
             case "publish", (timer_ms,) if timer_ms in _CONTROL_TIMERS_MS:
                 peer.control_timer_ms = timer_ms

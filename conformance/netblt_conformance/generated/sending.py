@@ -234,7 +234,9 @@ class SendingPlayer(Player):
                 self._lose_repairs(buffer, times)
             case "chatter", (buffer,) if self._may_chatter(buffer):
                 self._chatter(buffer)
-            case "restrict", (size, interval_ms) if (size, interval_ms) in _RESTRICTIONS:
+            case "restrict", (size, interval_ms) if (size, interval_ms) in _RESTRICTIONS and self.may_slow_down(
+                size, interval_ms
+            ):
                 peer.restriction = size, interval_ms
             case "ack", (number,) if 0 <= number <= peer.consecutive:
                 self._carry(number)
