@@ -213,6 +213,14 @@ static inline bool nb_buffer_counts_requests(const struct nb_buffer *buffer, uin
     return buffer->not_counted == 0 || (packet < buffer->not_counted && (int)packet != buffer->last);
 }
 
+/* No GO for the number is known: of one that is done, the receiver has left it out. */
+static inline bool nb_buffer_has_no_go(const struct nb_buffers *buffers, uint32_t number)
+{
+    const struct nb_buffer_life *life = nb_buffer_life_find(buffers, number);
+
+    return life == NULL || life->go == 0;
+}
+
 /* How often packets were requested that this one answers. A sender may answer a request for a packet after the LDATA,
  * which does not exist, with the LDATA: it shows the receiver where the buffer ends (AMB-32). */
 uint32_t nb_buffer_requests(const struct nb_buffer *buffer, uint32_t packet);

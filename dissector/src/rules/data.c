@@ -39,8 +39,7 @@ static bool is_whole(const struct nb_packet *packet)
     return packet->captured >= packet->end && !packet->fragment && packet->end == packet->length;
 }
 
-/* It acknowledges what was captured with a bad checksum only: the GO may be in there, and acting on that is CKSUM-06.
- */
+/* It acknowledges what was captured with a bad checksum only. The GO may be in there: acting on that is CKSUM-06. */
 static bool knows_damaged(const struct nb_data_view *view)
 {
     const struct nb_damaged *known = nb_wire_damaged(view->event->stream);

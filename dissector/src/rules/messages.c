@@ -341,17 +341,6 @@ static void judge_odd_size(const struct nb_event *event)
     }
 }
 
-/* The receiver has left out this number, unless it gave a GO for it after higher ones (DATA-06). Nothing is remembered
- * of such a buffer. */
-static void judge_left_out(const struct nb_event *event, uint32_t number, int64_t seq)
-{
-    const struct nb_buffer_life *life = nb_buffer_life_find(&event->stream->buffers, number);
-
-    if (life == NULL || life->go == 0) {
-        judge_complete(event, NULL, number, seq);
-    }
-}
-
 static void take_ok(const struct nb_event *event, const struct nb_message *message, int64_t seq,
                     const struct nb_message_life *life)
 {
@@ -362,7 +351,9 @@ static void take_ok(const struct nb_event *event, const struct nb_message *messa
     judge_offer(event, message, life);
     take_offer(event, life);
     if (done && !is_oked_before(event, message)) {
-        judge_left_out(event, message->buffer, seq);
+        if (nb_buffer_has_no_go(&stream->buffers, message->buffer)) { /* else given after higher ones (DATA-06) */
+            judge_complete(event, NULL, message->buffer, seq);
+        }
         return;
     }
     if (done || (buffer != NULL && buffer->ok_seq != 0 && buffer->ok_seq != seq)) {

@@ -9,17 +9,17 @@
 
 enum { AFTER_OK_KEPT = 4 };
 
-/* TIMER-08 */
-struct told {
-    uint32_t buffer[AFTER_OK_KEPT]; /* of which RESENDs after their OK were reported last, */
-    unsigned times;                 /* and how many times so far */
+/* TIMER-08: buffers of which RESENDs after their OK were reported last. */
+struct reported {
+    uint32_t buffer[AFTER_OK_KEPT];
+    unsigned count; /* of reports so far */
 };
 
 static size_t place;
 
 void nb_resend_message_register(void)
 {
-    place = nb_stream_reserve(sizeof(struct told));
+    place = nb_stream_reserve(sizeof(struct reported));
 }
 
 /* TIMER-04: no GO is among all the messages before this one. Those that are acknowledged were captured, or the
@@ -145,16 +145,16 @@ static void judge_data_timer(const struct nb_event *event, const struct nb_messa
 }
 
 /* TIMER-08: nothing answers such a RESEND, so that some ask again and again. */
-static bool is_told_first(const struct nb_stream *stream, uint32_t buffer)
+static bool is_first_report(const struct nb_stream *stream, uint32_t buffer)
 {
-    struct told *told = (struct told *)nb_stream_reserved(stream, place);
+    struct reported *reported = (struct reported *)nb_stream_reserved(stream, place);
 
-    for (unsigned i = 0; i < MIN(told->times, AFTER_OK_KEPT); i++) {
-        if (told->buffer[i] == buffer) {
+    for (unsigned i = 0; i < MIN(reported->count, AFTER_OK_KEPT); i++) {
+        if (reported->buffer[i] == buffer) {
             return false;
         }
     }
-    told->buffer[told->times++ % AFTER_OK_KEPT] = buffer;
+    reported->buffer[reported->count++ % AFTER_OK_KEPT] = buffer;
     return true;
 }
 
@@ -165,8 +165,7 @@ void nb_resend_message(const struct nb_event *event, const struct nb_message *me
     struct nb_buffer *buffer = done ? NULL : nb_buffer_find(&stream->buffers, message->buffer);
 
     if (done && !oked) { /* a number that the receiver has left out */
-        const struct nb_buffer_life *life = nb_buffer_life_find(&stream->buffers, message->buffer);
-        if ((life == NULL || life->go == 0) && nb_shows_first_messages(stream)) {
+        if (nb_buffer_has_no_go(&stream->buffers, message->buffer) && nb_shows_first_messages(stream)) {
             judge_missing_go(event, message, seq);
         }
         return;
@@ -175,7 +174,7 @@ void nb_resend_message(const struct nb_event *event, const struct nb_message *me
         const struct nb_charge charge = {.rule = NB_RULE_TIMER_COMPLETE,
                                          .offender = event->end,
                                          .request_frame = buffer == NULL ? 0 : nb_frame_of(buffer->life->ok)};
-        if (is_told_first(stream, message->buffer)) {
+        if (is_first_report(stream, message->buffer)) {
             nb_blame(event, &charge, "RESEND for buffer %u as message %u, after its OK", message->buffer,
                      (uint16_t)seq);
         }
