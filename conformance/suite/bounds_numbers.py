@@ -6,6 +6,7 @@ from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, c
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.tolerances import QUIET_US
 from netblt_conformance.packets.packets import Kind, Message, Type
+from netblt_conformance.peer import ReceiverPeer
 from netblt_conformance.peer.exchange import UnmetError
 
 PACKET_BYTES, BUFFER_BYTES = 256, 1024
@@ -27,15 +28,16 @@ def test_lengths_beside_the_edges_of_packets_and_buffers_arrive(t: Case) -> None
 TINY = 64  # bytes in a packet of which a buffer has many
 
 
-def tiny_packets(count: int) -> dict[str, int]:
-    """One buffer of so many packets, which take little time."""
-    return {
-        "buffer_size": count * TINY,
-        "packet_size": TINY,
-        "burst_size": 100,
-        "burst_interval_ms": 5,
-        "max_buffers": 1,
-    }
+def received_buffer(t: Case, count: int) -> ReceiverPeer:
+    """One buffer of so many packets, which take little time, has come."""
+    size, pace = count * TINY, {"burst_size": 100, "burst_interval_ms": 5}
+    peer = t.receiver(size, buffer_size=size, packet_size=TINY, max_buffers=1, **pace)
+    with t.preamble():
+        peer.connect()
+        peer.require(buffer_size=size, packet_size=TINY)
+        peer.go(0)
+        peer.expect_buffer(0)
+    return peer
 
 
 @case("DATA-05", "DATA-07", roles=ALL_ROLES, variants=("255", "256", "257"))
@@ -99,12 +101,7 @@ def test_a_resend_of_any_number_of_packets_is_served(t: Case) -> None:
 @case("RESEND-02", "DATA-13", roles=SENDERS, variants=("255", "256", "257"))
 def test_a_resend_with_a_byte_full_of_entries_is_served(t: Case) -> None:
     count = int(t.variant)
-    peer = t.receiver(count * TINY, **tiny_packets(count))
-    with t.preamble():
-        peer.connect()
-        peer.require(buffer_size=count * TINY, packet_size=TINY)
-        peer.go(0)
-        peer.expect_buffer(0)
+    peer = received_buffer(t, count)
     request = peer.resend(0, range(count))
     for number in range(count):
         peer.expect_copies(0, number)
@@ -119,12 +116,8 @@ MANY_MESSAGES = 60
 
 @case("CTRL-12", "RESEND-02", roles=SENDERS)
 def test_all_of_many_messages_of_one_control_take_effect(t: Case) -> None:
-    peer = t.receiver(MANY_MESSAGES * TINY, **tiny_packets(MANY_MESSAGES))
+    peer = received_buffer(t, MANY_MESSAGES)
     with t.preamble():
-        peer.connect()
-        peer.require(buffer_size=MANY_MESSAGES * TINY, packet_size=TINY)
-        peer.go(0)
-        peer.expect_buffer(0)
         peer.expect_ack()
     messages = [peer.message(Kind.RESEND, peer.first_buffer, [number]) for number in range(MANY_MESSAGES)]
     peer.send_control(messages)

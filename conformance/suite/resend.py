@@ -200,8 +200,8 @@ def test_numbers_behind_the_ldata_are_ignored_and_the_others_served(t: Case) -> 
     asked = BEYOND[t.variant]
     request = peer.resend(0, asked)
     if max(asked) >= peer.terms.packets_per_buffer:  # of no buffer: its peer may be thought to malfunction (5.3.3)
-        heard = peer.listen(t.tolerances.crossing_us)
-        if any(seen.packet.type is Type.ABORT for seen in heard):
+        came = peer.listen(t.tolerances.crossing_us)
+        if any(seen.packet.type is Type.ABORT for seen in came):
             t.observe("a number beyond any buffer is", "answered with ABORT")
             return
     peer.expect_copies(0, 2 if 2 in asked else 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.tolerances import QUIET_US
-from netblt_conformance.packets.packets import Kind, Packet
+from netblt_conformance.packets.packets import Kind, Message, Packet
 from netblt_conformance.peer import SenderPeer
 from netblt_conformance.peer.exchange import UnmetError
 
@@ -280,6 +280,12 @@ def test_packet_sizes_that_are_no_multiple_of_four_work(t: Case) -> None:
     t.expect_intact(received, peer.data)
 
 
+def expect_none_early(t: Case, early: list[Message], due: str) -> None:
+    """None of these requests should have come. `due`: when the packets are due."""
+    seen = f"requested packets that were not due yet: {early[0] if early else ''}"
+    t.should(not early, seen, expected=f"no request before {due}")
+
+
 @case("TIMER-09", roles=RECEIVERS)
 def test_no_packet_is_asked_for_while_data_flow_on_schedule(t: Case) -> None:
     peer = t.sender(8 * 256, buffer_size=8 * 256, burst_size=1, burst_interval_ms=200, max_buffers=1)
@@ -289,12 +295,7 @@ def test_no_packet_is_asked_for_while_data_flow_on_schedule(t: Case) -> None:
         peer.require(buffer_size=8 * 256, packet_size=256)
     peer.send_buffer(0)
     peer.expect_ok(0)
-    early = peer.find(Kind.RESEND, 0)
-    t.should(
-        not early,
-        f"requested packets that were not due yet: {early[0] if early else ''}",
-        expected="no request before the packets are due",
-    )
+    expect_none_early(t, peer.find(Kind.RESEND, 0), "the packets are due")
     t.expect_delivered_by(peer)
 
 
@@ -314,12 +315,7 @@ def test_no_packet_is_asked_for_while_data_flow_at_the_pace_that_a_null_ack_repo
         peer.expect_go(number)
         peer.send_buffer(number)
         peer.expect_ok(number)
-        early = peer.find(Kind.RESEND, number)
-        t.should(
-            not early,
-            f"requested packets that were not due yet: {early[0] if early else ''}",
-            expected="no request before the packets are due at the reported pace",
-        )
+        expect_none_early(t, peer.find(Kind.RESEND, number), "the packets are due at the reported pace")
     t.expect_delivered_by(peer)
 
 
@@ -336,11 +332,10 @@ def test_no_packet_is_asked_for_before_those_of_the_buffers_below_have_come(t: C
     for number in range(count):
         peer.send_buffer(number)
         peer.listen(peer.ms(50))
-    early = [request for number in range(count) for request in peer.find(Kind.RESEND, number)]
-    t.should(
-        not early,
-        f"requested packets that were not due yet: {early[0] if early else ''}",
-        expected="no request before the packets are due, after those of all buffers below",
+    expect_none_early(
+        t,
+        [request for number in range(count) for request in peer.find(Kind.RESEND, number)],
+        "the packets are due, after those of all buffers below",
     )
     peer.finish()
     t.expect_delivered_by(peer)

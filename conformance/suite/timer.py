@@ -395,8 +395,8 @@ def test_a_repeated_response_with_another_death_timer_leaves_keepalive_as_it_was
     peer.send_response(death_timer_s=0xFFFF)
     peer.listen(S)
     began_us = peer.now_us
-    heard = peer.listen(3 * declared_s * S)
-    t.expect_signs_of_life(heard, began_us, peer.now_us, declared_s)
+    came = peer.listen(3 * declared_s * S)
+    t.expect_signs_of_life(came, began_us, peer.now_us, declared_s)
     peer.finish()
     peer.expect_success()
 
@@ -436,8 +436,8 @@ def test_a_sender_acknowledges_and_speaks_while_its_client_has_nothing_to_send(t
     peer.expect_success()
 
 
-def keepalives(heard: list[Seen]) -> int:
-    return sum(seen.packet.type is Type.KEEPALIVE for seen in heard)
+def keepalives(packets: list[Seen]) -> int:
+    return sum(seen.packet.type is Type.KEEPALIVE for seen in packets)
 
 
 @case("TIMER-12", roles=ALL_ROLES, variants=("before the first buffer", "between two buffers"))
