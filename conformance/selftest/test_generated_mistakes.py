@@ -22,6 +22,7 @@ from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import SenderPeer
 from selftest.faulty import faulty_library
+from selftest.small_scripts import replayed
 
 if TYPE_CHECKING:
     from netblt_conformance.judges.findings import Finding
@@ -181,57 +182,55 @@ def test_a_tester_whose_next_burst_is_far_away_shows_by_other_packets_that_it_li
     name: str, built_library: Path
 ) -> None:
     """TIMER-10: the burst interval is twice as long as the implementation's death timer."""
-    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME[name]
     terms = Parameters(buffer_size=54, packet_size=50, burst_size=300, burst_interval_ms=40_000, death_timer_s=20)
-    one = Script(role, 1, 109, terms, terms, moves=(move("trickle 1"),))
-    result = play.replay(one, factory, probe(factory, role, 1)[0])
-    assert (list(result.done), result.faults) == (list(one.moves), [])
+    moves = ("trickle 1",)
+    result = replayed(SimLinkFactory(built_library), name, *moves, iut=terms, length=109)
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
 def test_a_transfer_may_end_as_late_as_a_control_timer_that_followed_a_late_acknowledgement(
     built_library: Path,
 ) -> None:
     """TIMER-03: the GO was acknowledged after more than half an hour, and the CONTROL with the OK was lost twice."""
-    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["passive-receiver"]
     terms = Parameters(buffer_size=48, packet_size=12, burst_size=3, burst_interval_ms=47, death_timer_s=4295)
-    names = ("wait 2147500000", "carry 1", "lose 1", "data 0 0 1", "wait 3000000", "lose 2", "wait 859000000", "hush")
-    moves = tuple(move(name) for name in names)
-    one = Script(role, 1, 19, terms, replace(terms, death_timer_s=40_000), moves=moves)
-    result = play.replay(one, factory, probe(factory, role, 1)[0])
-    assert (list(result.done), result.faults) == (list(moves), [])
+    moves = ("wait 2147500000", "carry 1", "lose 1", "data 0 0 1", "wait 3000000", "lose 2", "wait 859000000", "hush")
+    result = replayed(
+        SimLinkFactory(built_library),
+        "passive-receiver",
+        *moves,
+        iut=terms,
+        own=replace(terms, death_timer_s=40_000),
+        length=19,
+    )
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
 def test_a_dally_may_last_as_long_as_the_death_timer_where_the_field_of_the_control_timer_is_full(
     built_library: Path,
 ) -> None:
     """AMB-53: the control timer may be longer than an OK can publish."""
-    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["active-sender"]
     terms = Parameters(buffer_size=256, packet_size=64, death_timer_s=2000)
-    one = Script(role, 1, 256, terms, terms, moves=(move("go"), move("done-lost 6")))
-    result = play.replay(one, factory, probe(factory, role, 1)[0])
-    assert (list(result.done), result.faults) == (list(one.moves), [])
+    moves = ("go", "done-lost 6")
+    result = replayed(SimLinkFactory(built_library), "active-sender", *moves, iut=terms, length=256)
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
 def test_a_transfer_may_take_as_long_as_its_slowest_bursts_need(built_library: Path) -> None:
     """NEG-09: an OK offers bursts of one packet, and their interval stays as agreed."""
-    factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["passive-sender"]
     terms = Parameters(buffer_size=594, packet_size=50, burst_size=300, max_buffers=1, burst_interval_ms=40_000)
-    one = Script(role, 1, 1239, terms, terms, moves=(move("offer 1 120"),))
-    result = play.replay(one, factory, probe(factory, role, 1)[0])
-    assert (list(result.done), result.faults) == (list(one.moves), [])
+    moves = ("offer 1 120",)
+    result = replayed(SimLinkFactory(built_library), "passive-sender", *moves, iut=terms, length=1239)
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
 def test_a_transfer_may_end_as_late_as_its_data_timers_have_grown(tmp_path: Path, built_library: Path) -> None:
     """AMB-45: a data timer that doubles. The network loses seven retransmissions before it behaves."""
     del built_library
     library = faulty_library(tmp_path, "data-timers-double-for-long")
-    factory, role = SimLinkFactory(library), ROLES_BY_NAME["passive-receiver"]
     terms = Parameters(buffer_size=102, packet_size=17, burst_size=1, burst_interval_ms=900, death_timer_s=60)
-    names = ("wait 5000", "data 0 0", "ack 1", "wait 12000000", "wait 12000000", "repairs-lost 0 6", "repair-lost 0")
-    moves = tuple(move(name) for name in names)
-    one = Script(role, 1, 120, terms, terms, moves=moves)
-    result = play.replay(one, factory, probe(factory, role, 1)[0])
-    assert (list(result.done), result.faults) == (list(moves), [])
+    moves = ("wait 5000", "data 0 0", "ack 1", "wait 12000000", "wait 12000000", "repairs-lost 0 6", "repair-lost 0")
+    result = replayed(SimLinkFactory(library), "passive-receiver", *moves, iut=terms, length=120)
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
 def test_the_captures_of_a_block_are_not_those_of_one_whose_number_begins_alike(tmp_path: Path) -> None:
