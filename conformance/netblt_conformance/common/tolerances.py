@@ -92,6 +92,11 @@ def death_max_us(declared_s: int) -> int:
     return 2 * declared_s * S + DEATH_SLACK_US
 
 
+def slowest(*paces: tuple[int, int]) -> tuple[int, int]:
+    """The smallest burst and the longest burst interval in ms of pairs that may be in force."""
+    return min(size for size, _ in paces), max(interval_ms for _, interval_ms in paces)
+
+
 def transfer_time_us(packets: int, burst_size: int, burst_interval_ms: int) -> int:
     """Time that so many packets take at the negotiated pace."""
     bursts = -(-packets // max(burst_size, 1))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Stop
-from netblt_conformance.common.tolerances import transfer_time_us
+from netblt_conformance.common.tolerances import slowest, transfer_time_us
 from netblt_conformance.generated import copies, findings
 from netblt_conformance.generated.illegal import PESTER, Illegal
 from netblt_conformance.generated.illegal_opening import BEYOND, STRINGS
@@ -274,10 +274,9 @@ class Player(ABC):
 
     def may_slow_down(self, burst_size: int, interval_ms: int) -> bool:
         """At such a pace the whole transfer ends before a script takes too long, KEEPALIVE by KEEPALIVE."""
-        peer, (agreed_size, agreed_ms) = self.peer, self.peer.slowest_pace
-        packets = peer.buffer_count * peer.terms.packets_per_buffer
-        size, interval_ms = min(burst_size, agreed_size), max(interval_ms, agreed_ms)
-        return transfer_time_us(packets, size, interval_ms) <= _SLOWEST_US
+        peer = self.peer
+        count, pace = peer.buffer_count * peer.terms.packets_per_buffer, (burst_size, interval_ms)
+        return transfer_time_us(count, *slowest(peer.slowest_pace, pace)) <= _SLOWEST_US
 
     def _may_send_openings_only(self) -> bool:
         """A receiver, whose CONTROLs they do not acknowledge, gives up (CTRL-10)."""

@@ -323,7 +323,8 @@ def _alive(case: Case, player: Player) -> Iterator[None]:
 def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
     """The end of a transfer to the tester. Where the DONE is lost, the implementation closes by itself, and
     acknowledges the last OK as often as it comes until then (CLOSE-04, CLOSE-05)."""
-    last = [message for message in peer.monitor.session.issued.messages if message.kind is Kind.OK][-1:]
+    oks = [message for message in peer.monitor.session.issued.messages if message.kind is Kind.OK]
+    last = oks[-1:]
     # A sender that acts beyond a hole (AMB-36) dallies before it acknowledges.
     arrived_us = peer.monitor.session.issued.departures[last[0].seq] + 2 * peer.link.delay_us
     acks_us = (s.time_us for s in peer.seen if s.packet.acks and s.packet.high_seq >= last[0].seq)
@@ -349,7 +350,6 @@ def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
             "the repeated OK to be acknowledged during the dally",
         )
     if player.done_lost >= 0 and peer.link.tells_outcome:
-        oks = [message for message in peer.monitor.session.issued.messages if message.kind is Kind.OK]
         limit_us = _dally_max_us(peer, max(message.control_timer_ms for message in (*oks, *last)))
         peer.until(lambda: peer.link.status().closed, limit_us, "the sender to close without DONE")
     with findings.due("CLOSE-02"):

@@ -91,11 +91,15 @@ class ReceivingPlayer(Player):
         peer = self._peer
         exists = peer.last_buffer is None or number <= peer.last_buffer
         waits = exists and number in self._gone and number not in self._confirmed and not peer.buffer(number).complete
-        name = peer.first_buffer + number
-        open_ = {message.kind for message in peer.queue if message.buffer == name}
+        open_ = self._queued(number)
         # One request at a time (RESEND-06), and none before the GO was received (TIMER-04).
         served = Kind.RESEND not in open_ and (Kind.GO not in open_ or bool(peer.buffer(number).packets))
         return waits and served
+
+    def _queued(self, number: int) -> set[Kind]:
+        """The kinds of messages about the buffer that are not acknowledged."""
+        name = self._peer.first_buffer + number
+        return {message.kind for message in self._peer.queue if message.buffer == name}
 
     def choices(self, chance: random.Random) -> Iterator[Choice]:
         if self._may_go:
@@ -214,10 +218,8 @@ class ReceivingPlayer(Player):
         """The last buffer is complete, all others are confirmed, and no request for it waits (RESEND-06)."""
         peer = self._peer
         is_last = number == peer.last_buffer and self._gone - self._confirmed == {number}
-        asked = any(
-            message.kind is Kind.RESEND and message.buffer == peer.first_buffer + number for message in peer.queue
-        )
-        return is_last and not asked and number in self._complete() and peer.control_timer_ms >= _LEAST_DALLY_MS
+        alone = is_last and Kind.RESEND not in self._queued(number)
+        return alone and number in self._complete() and peer.control_timer_ms >= _LEAST_DALLY_MS
 
     def _confirm_beyond(self, number: int) -> None:
         """The last buffer was requested when its last packet was late. The OK arrives before that request."""

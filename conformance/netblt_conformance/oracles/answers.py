@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netblt_conformance.common.model import MICROSECONDS_PER_S
-from netblt_conformance.common.tolerances import transfer_time_us
+from netblt_conformance.common.tolerances import slowest, transfer_time_us
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session, after
@@ -85,7 +85,7 @@ class AnswerOracle(Oracle):
 
     def _slowest(self) -> tuple[int, int]:
         """The smallest burst and the longest burst interval in milliseconds of the pairs that may be in force."""
-        return min(burst for burst, _ in self._paces), max(interval_ms for _, interval_ms in self._paces)
+        return slowest(*self._paces)
 
     def _ack_due_us(self, time_us: int) -> int:
         _, interval_ms = self._slowest()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from netblt_conformance.common.model import MICROSECONDS_PER_MS, Role
-from netblt_conformance.common.tolerances import STALL_US, Tolerances
+from netblt_conformance.common.tolerances import STALL_US, Tolerances, slowest
 from netblt_conformance.oracles.issued import Issued
 from netblt_conformance.oracles.life import Life
 from netblt_conformance.packets.packets import Packet, Type, data_checksum
@@ -148,8 +148,7 @@ class Session:
         """The smallest burst and the longest burst interval in ms that the tester may send at: as agreed, or slower as
         its NULL-ACKs report (RFC 998 4). Needs the RESPONSE."""
         assert self.response is not None
-        paces = {(self.response.burst_size, self.response.burst_interval_ms), *self._reported}
-        return min(size for size, _ in paces), max(interval_ms for _, interval_ms in paces)
+        return slowest((self.response.burst_size, self.response.burst_interval_ms), *self._reported)
 
     def ack_known_at(self, seen_us: int) -> int | None:
         """The acknowledgement that the implementation surely had when it emitted a packet seen at `seen_us`; None: no

@@ -259,12 +259,12 @@ class Exchange:
     def silence(self, forbidden: Iterable[Type], span_us: int, why: str) -> list[Seen]:
         """No packet of these types may come for `span_us`. Answers what else came."""
         kinds = sorted(set(forbidden))
-        heard = self.listen(span_us)
-        for seen in heard:
+        came = self.listen(span_us)
+        for seen in came:
             if seen.packet.type in kinds:
                 names = " or ".join(kind.name for kind in kinds) if len(kinds) <= FEW_TYPES else "packet"
                 raise UnmetError(f"no {names}, as {why}", f"{seen} came", seen.frame)
-        return heard
+        return came
 
     def _next(self, until_us: int) -> Seen | None:
         """One packet, or None when `until_us` or the next KEEPALIVE of ours has come."""

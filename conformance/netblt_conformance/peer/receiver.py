@@ -67,8 +67,8 @@ class ReceiverPeer(Peer):
     @property
     def slowest_pace(self) -> tuple[int, int]:
         """Slower than agreed where OKs of the tester offer it (NEG-09)."""
-        pairs = [super().slowest_pace, *self.monitor.session.issued.offers, *filter(None, [self.offer])]
-        return min(size for size, _ in pairs), max(interval_ms for _, interval_ms in pairs)
+        offers = (*self.monitor.session.issued.offers, *filter(None, [self.offer]))
+        return tolerances.slowest(super().slowest_pace, *offers)
 
     # ---- control messages ----
 

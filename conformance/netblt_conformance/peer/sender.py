@@ -110,22 +110,17 @@ class SenderPeer(Peer):
     @property
     def slowest_pace(self) -> tuple[int, int]:
         """Slower than agreed where an OK has offered it, or the tester has made it so (NEG-09)."""
-        (size, interval_ms), (agreed_size, agreed_ms) = self.pace(), super().slowest_pace
-        return min(size, agreed_size), max(interval_ms, agreed_ms)
+        return tolerances.slowest(super().slowest_pace, self.pace())
 
     def pace(self, ack: int | None = None) -> tuple[int, int]:
         """Burst size and interval in ms: the agreed ones, or slower ones that the newest acknowledged OK offers
         (RFC 998 4: the sender may only make an offer more restrictive). `ack`: default what is acknowledged now."""
-        terms, known = self.terms, self.ack if ack is None else ack
+        agreed, known = (self.terms.burst_size, self.terms.burst_interval_ms), self.ack if ack is None else ack
         position = bisect.bisect_right(self._offers, known, key=lambda offer: offer.seq)
         if not position:
-            return terms.burst_size, terms.burst_interval_ms
+            return agreed
         offer = self._offers[position - 1]
-        size, interval_ms = self.restriction or (terms.burst_size, terms.burst_interval_ms)
-        return (
-            min(terms.burst_size, offer.burst_size, size),
-            max(terms.burst_interval_ms, offer.burst_interval_ms, interval_ms),
-        )
+        return tolerances.slowest(agreed, (offer.burst_size, offer.burst_interval_ms), self.restriction or agreed)
 
     def react(self, seen: Seen) -> None:
         packet = seen.packet
