@@ -33,10 +33,12 @@ OPENED_BY_ANOTHER = Check(
     seen="{type} came, and no RESPONSE with the unique ID of the OPEN was sent",
 )
 ABORT_ANSWERED = Check("DEMUX-03", expected="no answer to ABORT (AMB-55)", seen="{type} answers an ABORT")
-STORM = {
-    "TIMER-12": Check("TIMER-12", expected="no answer to KEEPALIVE", seen="{count} KEEPALIVEs answer 20 KEEPALIVEs"),
-    "OPEN-08": Check("OPEN-08", expected="no answer to RESPONSE", seen="{count} packets answer 20 copies of RESPONSE"),
-}
+RESPONSE_ANSWERED = Check(
+    "OPEN-08", expected="no answer to RESPONSE", seen="{count} packets answer 20 copies of RESPONSE"
+)
+KEEPALIVE_ANSWERED = Check(
+    "TIMER-12", expected="no answer to KEEPALIVE", seen="{count} KEEPALIVEs answer 20 KEEPALIVEs"
+)
 KEEPALIVE_ANSWERED_OTHERWISE = Check(  # RFC 998 does not forbid it
     "TIMER-12",
     expected="no answer to KEEPALIVE",

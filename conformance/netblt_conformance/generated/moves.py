@@ -235,10 +235,13 @@ class Player(ABC):
         parts = Counter(seen.packet.messages for seen in answers if seen.packet.messages)
         count = sum(not seen.packet.messages for seen in answers) + max(parts.values(), default=0) - due
         if count >= _STORM_ANSWERS:
-            check = findings.STORM["OPEN-08" if opening else "TIMER-12"]
-            if not opening and sum(seen.packet.type is Type.KEEPALIVE for seen in answers) < _STORM_ANSWERS:
-                check = findings.KEEPALIVE_ANSWERED_OTHERWISE
-            findings.tell(peer, check, answers[0].frame, count=count)
+            keepalives = sum(seen.packet.type is Type.KEEPALIVE for seen in answers)
+            if opening:
+                findings.tell(peer, findings.RESPONSE_ANSWERED, answers[0].frame, count=count)
+            elif keepalives >= _STORM_ANSWERS:
+                findings.tell(peer, findings.KEEPALIVE_ANSWERED, answers[0].frame, count=keepalives)
+            else:
+                findings.tell(peer, findings.KEEPALIVE_ANSWERED_OTHERWISE, answers[0].frame, count=count)
 
     def _second(self) -> None:
         """An OPEN from another port is a request of its own (DEMUX-02)."""
