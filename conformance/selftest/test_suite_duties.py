@@ -239,6 +239,14 @@ def test_missing_packets_that_are_not_requested_are_seen() -> None:
     assert "TIMER-07" not in seen(PASSIVE_RECEIVER, asked)
 
 
+@pytest.mark.parametrize(("gap_ms", "wrong"), [(10, True), (5000, False)])
+def test_a_data_timer_may_follow_the_pace_of_the_data(gap_ms: int, wrong: bool) -> None:
+    """AMB-45. After the first packet of the next buffer nothing comes for 28 s."""
+    whole = [*COMPLETE[:-2], (gap_ms * MS, gives(0, 1, 2)), (3 * MS, tells(ok(3, 0)))]
+    hole = [*whole, (MS, gives(1, 0, 3)), *every(7 * S, 4, ALIVE, SIGN)]
+    assert ("TIMER-07" in seen(PASSIVE_RECEIVER, hole)) == wrong
+
+
 def test_a_request_at_once_is_seen() -> None:
     ldata = [*COMPLETE[:2], (MS, gives(0, 1, 2)), (3 * MS, tells(resend(3, 0, 0)))]
     assert "RESEND-07" in seen(PASSIVE_RECEIVER, ldata)

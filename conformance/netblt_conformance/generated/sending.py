@@ -323,13 +323,14 @@ class SendingPlayer(Player):
 
     @property
     def longest_wait_us(self) -> int:
-        """Longer than what the next request may take: each may have taken longer than the one before (AMB-45)."""
+        """Longer than what the next request may take: each may have taken longer than the one before, or its data timer
+        may follow the pace of the data (AMB-45)."""
         peer, came_us = self._peer, defaultdict[int, list[int]](list)
         for message in peer.messages.values():
             if message.kind is Kind.RESEND:
                 came_us[message.buffer].append(peer.first_seen(message.seq).time_us)
         waits = [after - before for times in came_us.values() for before, after in itertools.pairwise(sorted(times))]
-        return _LONGER * max(waits, default=0)
+        return max(_LONGER * max(waits, default=0), peer.monitor.session.data_timer_max_us())
 
     def settle(self) -> None:
         """What was served in part is served whole: peer.finish() knows whole requests only."""

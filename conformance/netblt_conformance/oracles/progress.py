@@ -78,16 +78,13 @@ class ProgressOracle(Oracle):
 
     def _judge(self, now_us: int, frame: int) -> None:
         session = self.session
-        terms = session.response
-        if session.real_time or terms is None or not self._open or not session.life.lasts:
+        if session.real_time or session.response is None or not self._open or not session.life.lasts:
             return
-        limits = session.tolerances
         # A new message may wait until those before it are acknowledged, or for the control timer (AMB-69).
-        news_us = session.round_trip_us + limits.reaction_max_us
+        news_us = session.round_trip_us + session.tolerances.reaction_max_us
         if self._calm_us is None or session.life.waits_for_acknowledgement:
             news_us += session.repeat_max_us(0, grown=False)
-        outstanding = terms.max_buffers * -(-terms.buffer_size // max(terms.packet_size, 1))
-        timer_us = limits.data_timer_max_us(outstanding, *session.slowest_pace)
+        timer_us = session.data_timer_max_us()
         for buffer in list(self._open):
             if buffer in self._complete_us:
                 waited_us = now_us - max(self._complete_us[buffer], self._calm_us or 0, self._full_us)

@@ -73,6 +73,7 @@ class Session:
         self._acks_in_use: list[tuple[int, int]] = []  # the same, without those in data that are of no use (AMB-60)
         self.data_sent: dict[int, SentData] = {}
         self._reported: set[tuple[int, int]] = set()  # burst size and interval in ms of the tester's NULL-ACKs
+        self._data_gap_us = 0  # the longest time between two packets of one buffer, each of them new
         # Number of the first buffer with the L flag, and the departure of its first packet.
         self.last_buffer_sent: tuple[int, int] | None = None
         self.closing_us: int | None = None  # departure of the tester's first QUIT, ABORT or DONE
@@ -131,6 +132,8 @@ class Session:
             return False
         buffer = self.data_sent.setdefault(packet.buffer, SentData())
         new = packet.packet not in buffer.packets
+        if new and buffer.packets:
+            self._data_gap_us = max(self._data_gap_us, time_us - next(reversed(buffer.packets.values())))
         buffer.packets.setdefault(packet.packet, time_us)
         if packet.type is Type.LDATA and buffer.last_packet is None:
             buffer.last_packet = packet.packet
@@ -149,6 +152,15 @@ class Session:
         its NULL-ACKs report (RFC 998 4). Needs the RESPONSE."""
         assert self.response is not None
         return slowest((self.response.burst_size, self.response.burst_interval_ms), *self._reported)
+
+    def data_timer_max_us(self) -> int:
+        """By then each data timer has expired (TIMER-07, TIMER-09): by the slowest pace that may be in force, or by the
+        one that the receiver may have measured, of which the longest gap is the bound (AMB-45). Needs the RESPONSE."""
+        assert self.response is not None
+        terms, limits = self.response, self.tolerances
+        outstanding = terms.max_buffers * -(-terms.buffer_size // max(terms.packet_size, 1))
+        measured = 1, self._data_gap_us // MICROSECONDS_PER_MS
+        return max(limits.data_timer_max_us(outstanding, *pace) for pace in (self.slowest_pace, measured))
 
     def ack_known_at(self, seen_us: int) -> int | None:
         """The acknowledgement that the implementation surely had when it emitted a packet seen at `seen_us`; None: no
