@@ -120,3 +120,12 @@ def test_a_request_may_come_while_the_packets_of_the_buffer_come(factory: SimLin
 
 def test_a_late_quit_needs_a_peer_that_has_acknowledged_everything(factory: SimLinkFactory) -> None:
     assert not [str(one) for one in played(factory, "active-receiver", [WAIT, "quit-late 0"], TERMS).done[1:]]
+
+
+def test_a_quit_that_crosses_that_of_the_tester_may_be_repeated_minutes_later(factory: SimLinkFactory) -> None:
+    """Its repetitions may grow (AMB-44), and the rest of the buffer that is under way takes minutes."""
+    slow = Parameters(buffer_size=16_000, packet_size=16, burst_size=2, burst_interval_ms=300, death_timer_s=60)
+    slow = dataclasses.replace(slow, max_buffers=1)
+    moves = ["client-quit-crossed 1"]
+    result = played(factory, "passive-receiver", moves, slow)
+    assert ([str(one) for one in result.done], result.faults) == (moves, [])
