@@ -9,7 +9,7 @@ import pytest
 from netblt_conformance.commands import cli
 from netblt_conformance.generated import copies, script
 from netblt_conformance.generated.damage import has_bad_header, is_damaged
-from netblt_conformance.packets.packets import HEADER_BYTES, Forge, Packet, Type, data_checksum, spoil
+from netblt_conformance.packets.packets import HEADER_BYTES, Forge, Packet, Type, data_checksum, read, spoil
 from selftest.faulty import faulty_library
 
 
@@ -60,3 +60,9 @@ def test_a_checksum_of_zero_is_wrong_also_where_the_changed_packet_had_it_by_cha
         by_chance += not has_bad_header(b"\0\0" + copies.flipped(packet, bit, data_summed=False)[2:])
         assert has_bad_header(copies.zeroed(packet, bit, data_summed=False))
     assert by_chance == 1
+
+
+def test_data_that_are_all_zero_get_no_checksum_of_zero() -> None:
+    """Both zeros may count as the same (AMB-05). Stimulus: one byte, of which one bit is set."""
+    fields = Packet(b"", type=Type.LDATA, data=b"\x80", data_checksum=data_checksum(b"\x80"))
+    assert read(copies.zeroed_data(Forge(2, 1, 2).data(fields), 0)).data == b"\xc0"

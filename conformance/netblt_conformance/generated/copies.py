@@ -48,14 +48,15 @@ def spoilt_data(packet: bytes, bit: int) -> bytes:
 
 
 def zeroed_data(packet: bytes, bit: int) -> bytes:
-    """The same, and the data checksum is zero, which the header checksum covers. Where zero is right by chance, the
-    next bit is changed."""
+    """The same, and the data checksum is zero, which the header checksum covers. Where zero is right by chance, or may
+    be taken for the other zero (AMB-05), which is right for data that are all zero, the next bit is changed."""
     if not packets.read(packet).data:
         return spoilt_data(packet, bit)
     changed = bytearray(spoilt_data(packet, bit))
     changed[DATA_CHECKSUM] = bytes(2)
     sealed = packets.seal(changed)
-    return zeroed_data(packet, bit + 1) if data_checksum_ok(sealed) else sealed
+    fits = data_checksum_ok(sealed) or not any(packets.read(sealed).data)
+    return zeroed_data(packet, bit + 1) if fits else sealed
 
 
 def zeroed(packet: bytes, bit: int, *, data_summed: bool) -> bytes:
