@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import os
 import select
 import socket
@@ -25,6 +26,7 @@ PIECE_S = 0.05  # 400 kB/s go into an upload
 PACED = ("--burst-size", "4", "--burst-interval", "10", "--packet-size", "1448")
 PACED_BYTES_PER_S = 4 * 1448 * 100
 PORTS = 65536
+END_S = 45  # more than a death timer
 OPEN = 0
 NETBLT_PROTOCOL = 30
 IP_HEADER_BYTES, UDP_HEADER_BYTES = 20, 8
@@ -241,3 +243,29 @@ def wait_until_under_way(transfers: list[Running]) -> None:
         return stored_files(server) >= uploads and all(stored_files(process) > 0 for process in downloads)
 
     lab.wait_until(under_way, "data has arrived")
+
+
+@dataclass(frozen=True)
+class Attack:
+    name: str
+    step: str  # for the program `forge`
+    to_server: bool
+
+    @property
+    def target(self) -> str:
+        return "listener" if self.to_server else "client"
+
+
+def at_both_ends(kinds: dict[str, str]) -> list[Attack]:
+    return [Attack(name, step, to_server) for name, step in kinds.items() for to_server in (True, False)]
+
+
+def begin_transfers(
+    ground: Field, server: Listener, encap: str, upload: bool, count: int, seconds: float, options: tuple[str, ...] = ()
+) -> list[Running]:
+    """So many at once, each from an address of its own."""
+    transfers = [
+        Running(ground, server, encap, upload, seconds, client, options) for client in itertools.islice(CLIENTS, count)
+    ]
+    wait_until_under_way(transfers)
+    return transfers
