@@ -37,11 +37,13 @@ def replayed(
     iut: Parameters = TERMS,
     own: Parameters | None = None,
     opening: str = "",
+    openings_lost: int = 0,
     length: int = 2 * TERMS.buffer_size,
 ) -> Played:
     """These moves against an implementation in this role. `own`: parameters of the tester; None: the same ones.
     `length`: bytes of data."""
     known = ROLES_BY_NAME[role]
     opens = (move(opening),) if opening else ()
-    one = Script(known, 1, length, iut, own or iut, opening=opens, moves=tuple(move(text) for text in moves))
+    chosen = tuple(move(text) for text in moves)
+    one = Script(known, 1, length, iut, own or iut, openings_lost, opening=opens, moves=chosen)
     return play.replay(one, factory, probe(factory, known, 1)[0])

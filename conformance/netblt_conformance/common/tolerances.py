@@ -12,6 +12,8 @@ from dataclasses import dataclass, fields, replace
 from netblt_conformance.common.model import MICROSECONDS_PER_MS as MS
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 
+# OPEN-03: an active end repeats its OPEN before it gives up; how often is its own choice.
+OPENS_LEAST = 2
 # OPEN-03: on a real link no run waits hours for an active end to give up; after this the case stays open.
 OPEN_GIVE_UP_REAL_US = 100 * S
 # R1986-11: the last of ten retransmissions waits for max(2 round trips, 4 radio delays) + 5 s, and 5 s for each before.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
-from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US, death_max_us
+from netblt_conformance.common.tolerances import OPENS_LEAST, QUIET_US, TESTER_RETRY_US, death_max_us
 from netblt_conformance.generated import copies, findings, illegal_opening
 from netblt_conformance.generated.script import Script
 from netblt_conformance.generated.script import values as script_values
@@ -32,7 +32,8 @@ def connect(case: Case, peer: ReceiverPeer | SenderPeer, script: Script) -> bool
     """Opens the connection; False when there is none, as it has to be."""
     for _ in range(script.openings_lost):
         if script.role.active:
-            peer.await_open()
+            if not _opens_again(peer):
+                return False
         else:
             peer.send_open()
             peer.listen(TESTER_RETRY_US)
@@ -41,13 +42,25 @@ def connect(case: Case, peer: ReceiverPeer | SenderPeer, script: Script) -> bool
         if one.name in known and not known[one.name](case, peer, *one.numbers):
             return False
     if script.role.active:
-        if not (script.opening and peer.opens):
-            peer.await_open()
+        if not (script.opening and peer.opens) and not _opens_again(peer):
+            return False
         peer.respond(**_announced(script, peer))
     else:
         peer.open(**_announced(script, peer))
         findings.limits(peer, script)
     return True
+
+
+def _opens_again(peer: ReceiverPeer | SenderPeer) -> bool:
+    """Waits for the next OPEN. False: after the first one and another one it has given up (OPEN-03)."""
+    known = len(peer.opens)
+    with findings.due("OPEN-03" if known else ""):
+        if known < OPENS_LEAST:
+            peer.await_open()
+        else:
+            over = lambda: len(peer.opens) > known or peer.link.status().failed  # noqa: E731
+            peer.until(over, peer.open_max_us, "OPEN to be repeated")
+    return len(peer.opens) > known
 
 
 def _announced(script: Script, peer: ReceiverPeer | SenderPeer) -> dict[str, int]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 from netblt_conformance.common import tolerances
@@ -12,6 +13,7 @@ from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PE
 from netblt_conformance.common.sizes import Limits, SizesError
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
+from netblt_conformance.oracles.session import GROWTH
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Packet, Type
 from netblt_conformance.peer.exchange import Agreed, Exchange, Seen, UnmetError
@@ -134,8 +136,8 @@ class Peer(Exchange):
         return seen
 
     def await_open(self, within_us: int | None = None) -> Seen:
-        """Tester passive: waits for the OPEN and takes over its version byte (AMB-01) and port."""
-        within_us = within_us or self.tolerances.setup_max_us
+        """Tester passive: waits for the next OPEN and takes over its version byte (AMB-01) and port."""
+        within_us = within_us or self.open_max_us
 
         def matches(packet: Packet) -> bool:
             return packet.type is Type.OPEN and packet.error is None and packet.foreign_port == self.own_port
@@ -146,6 +148,15 @@ class Peer(Exchange):
         self.unique_id = seen.packet.unique_id
         self.monitor.session.iut_port = self.iut_port
         return seen
+
+    @property
+    def open_max_us(self) -> int:
+        """The next OPEN comes within this: the first one when the client opens, another one by a timer, which may grow
+        (OPEN-03)."""
+        if not self.opens:
+            return self.tolerances.setup_max_us
+        gaps_us = [after.time_us - before.time_us for before, after in itertools.pairwise(self.opens)]
+        return max(self.tolerances.open_retry_max_us, GROWTH * max(gaps_us, default=0))
 
     def response_values(self, **override: Any) -> Packet:
         """The RESPONSE to the last OPEN: its proposal, restricted to the tester's limits and to `override`."""

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netblt_conformance.common.model import MICROSECONDS_PER_S, Digest, Role, Status
+from netblt_conformance.common.tolerances import OPENS_LEAST
 from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.packets.packets import Type
 from netblt_conformance.simlib import Direction, Flakeway, IutParams, PairEnd, PairResult, run_pair
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.transfers import Transfer
@@ -89,10 +91,12 @@ def run(
     iut = bench.iut.start(ours, data if role.sender else b"")
     reference = bench.reference.start(theirs, b"" if role.sender else data)
     flakeway = Flakeway(seed, LATENCY, *schedule, trace=False)
+    responses = _Responses(flakeway)
     with iut, reference:
         result = run_pair(iut, reference, flakeway, limit_us=LIMIT_US, limit_packets=LIMIT_PACKETS, capture=capture)
         verdict, reason = _judge(result.end, iut, reference, role, data)
-        if verdict is Verdict.FAIL and _may_give_up(flakeway, result, iut, reference, role, data):
+        never_open = iut.status is not Status.CLOSED_DONE and _never_set_up(flakeway, responses, result.packets, role)
+        if verdict is Verdict.FAIL and (never_open or _may_give_up(flakeway, result, iut, reference, role, data)):
             verdict, reason = Verdict.INCONC, f"the network lost too much: {reason}"
         return Ran(verdict, reason, result.packets, result.end_us, _honest(result.end, iut, reference, role, data))
 
@@ -105,23 +109,36 @@ def _honest(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> 
 
 
 def _may_give_up(flakeway: Flakeway, result: PairResult, iut: Iut, reference: Iut, role: Role, data: bytes) -> bool:
-    """The implementation reports a failure, or only its peer does, and the network lost enough to explain it; or the
-    connection was never set up."""
-    if _never_set_up(flakeway, result.packets, role):
-        return True
+    """The implementation reports a failure, or only its peer does, and the network lost enough to explain it."""
     lost = sum(sent - _intact(flakeway, direction) for direction, sent in zip(Direction, result.packets, strict=True))
     complete = (reference if role.sender else iut).delivered == data
     honest = iut.status is Status.CLOSED_FAILED or complete
     return result.end is PairEnd.CLOSED and honest and lost >= GIVES_UP_LEAST
 
 
-def _never_set_up(flakeway: Flakeway, packets: tuple[int, int], role: Role) -> bool:
-    """The network let no reply through to the active end, which tried often enough. The passive end replied to each
+class _Responses:
+    """Counts the RESPONSEs that no rule of the schedule touches. Rates of loss apply to them."""
+
+    def __init__(self, flakeway: Flakeway) -> None:
+        self.untouched = 0
+        flakeway.add(f"hook {Type.RESPONSE.text}")
+        flakeway.set_hook(self._count)
+
+    def _count(self, _rule: int, _direction: Direction, _packet: bytes, _now_us: int) -> str | None:
+        self.untouched += 1
+        return None
+
+
+def _never_set_up(flakeway: Flakeway, responses: _Responses, packets: tuple[int, int], role: Role) -> bool:
+    """No RESPONSE surely reached the active end, which repeated its OPEN (OPEN-03). The passive end replied to each
     OPEN that reached it."""
-    to_b, to_a = (_intact(flakeway, direction) for direction in (Direction.A_TO_B, Direction.B_TO_A))
-    opened, replied = packets if role.active else packets[::-1]
-    arrived, back = (to_b, to_a) if role.active else (to_a, to_b)
-    return back == 0 and opened >= GIVES_UP_LEAST and arrived <= replied
+    there, back = Direction.A_TO_B, Direction.B_TO_A
+    if not role.active:
+        there, back, packets = back, there, packets[::-1]
+    opened, replied = packets
+    lost = flakeway.stats(back)
+    arrived = responses.untouched - lost.dropped_by_loss - lost.dropped_by_queue
+    return arrived <= 0 and opened >= OPENS_LEAST and _intact(flakeway, there) <= replied
 
 
 def _intact(flakeway: Flakeway, direction: Direction) -> int:
