@@ -208,3 +208,11 @@ def test_no_pace_is_made_so_slow_that_a_transfer_takes_hours(factory: SimLinkFac
         played = replayed(factory, role, slower, iut=iut, length=2 * iut.buffer_size)
         assert passes(played)
         assert [str(one) for one in played.done] == expected
+
+
+def test_a_sender_may_wait_for_the_repetition_of_what_came_before_its_turn(tmp_path: Path, built_library: Path) -> None:
+    """RFC 998 5.2.1: "ideally" it keeps control messages that are out of sequence."""
+    del built_library
+    forgetful = with_faults(tmp_path, "nothing-taken-behind-a-hole")
+    played = replayed(forgetful, "passive-sender", "gos-late 4", iut=FOUR, length=4 * FOUR.buffer_size)
+    assert ([str(one) for one in played.done], played.faults) == (["gos-late 4"], [])

@@ -27,6 +27,9 @@ EXPECTED = "success at both ends, with every byte in its place"
 # Lost packets after which an end may give up and report it: with fewer it would not survive two faults. No number of
 # retransmissions is enough for every schedule.
 GIVES_UP_LEAST = 3
+# Lost packets after which a receiver that has all data may be left alone, and fail (AMB-67): the acknowledgement of its
+# last OK and a repetition of that OK. The next one may come after the dally of the sender (AMB-53).
+OUTLIVES_LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +113,13 @@ def _honest(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> 
 
 def _may_give_up(flakeway: Flakeway, result: PairResult, iut: Iut, reference: Iut, role: Role, data: bytes) -> bool:
     """The implementation reports a failure, or only its peer does, and the network lost enough to explain it."""
+    if result.end is not PairEnd.CLOSED:
+        return False
     lost = sum(sent - _intact(flakeway, direction) for direction, sent in zip(Direction, result.packets, strict=True))
     complete = (reference if role.sender else iut).delivered == data
-    honest = iut.status is Status.CLOSED_FAILED or complete
-    return result.end is PairEnd.CLOSED and honest and lost >= GIVES_UP_LEAST
+    if complete and not role.sender and reference.status is Status.CLOSED_DONE:
+        return lost >= OUTLIVES_LEAST
+    return lost >= GIVES_UP_LEAST and (iut.status is Status.CLOSED_FAILED or complete)
 
 
 class _Responses:
