@@ -326,7 +326,7 @@ JOBS = [
     Job("long", "cases of more than a minute: the reference, a program, faults and legal choices that only they meet",
         2 * HOUR_S, long_cases, keep_going=True),
     Job("variants", "no legal variant may fail", 2 * HOUR_S,
-        lambda _: [[str(VENV / "netblt-conformance"), "mutants", "--variants"],
+        lambda _: [[str(VENV / "netblt-conformance"), "mutants", "--variants", "--sweep"],
                    [str(VENV / "netblt-conformance"), "mutants", "--variants", "--profile", "etftp"]]),
     Job("attacks", "forged packets of every kind against real processes", HOUR_S, attacks, keep_going=True),
     Job("soak", "honest transfers while all attacks run (--soak-minutes)", 3 * HOUR_S, soak),

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import re
 import shutil
 import subprocess
@@ -11,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from netblt_conformance.common import paths
-from netblt_conformance.common.model import PASSIVE_SENDER
+from netblt_conformance.common.model import ACTIVE_SENDER, PASSIVE_SENDER
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.mutants import mutants, mutation
 from netblt_conformance.run.engine import Plan
 from netblt_conformance.run.selection import Selection
 from netblt_conformance.run.worker import Supervisor
+from netblt_conformance.sweep.plan import SweepPlan
 
 if TYPE_CHECKING:
     from selftest.conftest import Command
@@ -85,6 +88,29 @@ def test_a_variant_names_ambiguities_and_what_must_be_observed(tmp_path: Path) -
     text = text.replace('["AMB-09"]', '[]\npermitted_by = ["NEG-99"]')
     with pytest.raises(mutants.MutantError, match="unknown requirement 'NEG-99'"):
         mutants.load_variants(mutants_folder(tmp_path, text))
+
+
+def test_a_variant_that_a_sweep_fails_is_wronged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One OPEN is sent and no other one: without cases the sweeps alone find it."""
+    edit = 'new = "    if (connection->open_attempts >= 1) {"\nold = "    if (give_up_opening(connection, now)) {"'
+    head = '[[variant]]\nname = "once"\nambiguities = ["AMB-74"]\nabout = "once"\n'
+    text = f'{head}[[variant.edit]]\nfile = "open.c"\n{edit}'
+    [variant] = mutants.load_variants(mutants_folder(tmp_path, text))
+
+    def no_cases(_library: Path, _select: str, report: Path, **_options: Any) -> mutation.Outcome:
+        report.mkdir(parents=True)
+        return mutation.Outcome("once")
+
+    monkeypatch.setattr(mutation, "run_cases", no_cases)
+    monkeypatch.setattr(mutation, "disagreements", lambda *_: [])
+    monkeypatch.setattr(mutation, "ALL_ROLES", (ACTIVE_SENDER,))
+    monkeypatch.setattr(mutation, "SweepPlan", functools.partial(SweepPlan, pairs=False))
+    found = []
+    for sweep in (False, True):
+        with mutation.workshop(CORE) as plain:
+            made = dataclasses.replace(plain, sweep=sweep)
+            found.append({result.verdict for result in mutation.both_judges(made, variant).results})
+    assert found == [set(), {Verdict.FAIL}]
 
 
 def test_every_variant_applies_to_the_core(tmp_path: Path) -> None:

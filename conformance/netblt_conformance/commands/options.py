@@ -173,4 +173,9 @@ def mutants_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--long", action="store_true", help="those that only cases of more than a minute find, by these cases"
     )
+    parser.add_argument(
+        "--sweep",
+        action="store_true",
+        help="with --variants: also transfers under every fault and pair of faults",
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="show the reason of each kill")

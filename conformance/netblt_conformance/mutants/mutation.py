@@ -39,6 +39,8 @@ from netblt_conformance.run.engine import Plan
 from netblt_conformance.run.loaded import Loaded, with_cases
 from netblt_conformance.run.selection import Selection
 from netblt_conformance.run.worker import Supervisor
+from netblt_conformance.sweep.plan import SweepPlan
+from netblt_conformance.sweep.stage import Sweep
 
 SEED = 1
 # Headers are seen by every source: only an edit of a .c file leaves the other objects as they are.
@@ -73,6 +75,7 @@ class Workshop:
     objects: dict[str, Path]  # of the reference, by the name of the source
     dialect: Dialect = RFC998
     long: bool = False  # the cases that take more than a minute are run, and only they
+    sweep: bool = False  # transfers under every fault and every pair of faults are run too
 
     def report(self, entry: Mutant | Variant) -> Path:
         """Where the captures of its cases go."""
@@ -254,9 +257,13 @@ def _everything(made: Workshop, entry: Mutant | Variant) -> Outcome:
 
 
 def both_judges(made: Workshop, variant: Variant) -> Outcome:
-    """Runs all cases, and the Wireshark plugin over their captures."""
-    outcome = run_cases(made.build(variant), "", made.report(variant), dialect=made.dialect, long=made.long)
+    """Runs all cases, and sweeps where they are wanted, and the Wireshark plugin over the captures."""
+    library = made.build(variant)
+    outcome = run_cases(library, "", made.report(variant), dialect=made.dialect, long=made.long)
     outcome.results += disagreements(outcome.results, made.report(variant))
+    if made.sweep:
+        plan = SweepPlan(library, ALL_ROLES, SEED, made.report(variant), jobs=1)
+        outcome.results += Sweep(plan, lambda _done, _of: None).run()
     shutil.rmtree(made.report(variant), ignore_errors=True)
     return outcome
 
@@ -274,6 +281,7 @@ class Wanted:
     jobs: int = 0  # 0: one for each processor
     dialect: Dialect = RFC998
     long: bool = False  # those that only cases of more than a minute find, by these cases
+    sweep: bool = False  # variants meet sweeps too
 
 
 def run(wanted: Wanted) -> int:
@@ -377,7 +385,8 @@ def variants(wanted: Wanted) -> int:
 def _variants(wanted: Sequence[Variant], how: Wanted) -> int:
     began, wronged = time.monotonic(), 0
     stale: list[str] = []
-    with workshop(how.core, how.dialect, long=how.long) as made:
+    with workshop(how.core, how.dialect, long=how.long) as plain:
+        made = replace(plain, sweep=how.sweep)
         for variant, outcome in zip(
             wanted, in_parallel(both_judges, made, wanted, number_of_jobs(how.jobs)), strict=True
         ):
