@@ -313,6 +313,18 @@ def test_a_request_that_waited_for_others_may_name_what_came_meanwhile() -> None
     assert monitor.violations == []
 
 
+@pytest.mark.parametrize(("buffers", "requirement"), [((0,), "WIRE-04"), ((0, 1), "RESEND-01")])
+def test_a_request_for_data_with_padding_accuses_the_length_until_such_data_are_taken(
+    buffers: tuple[int, ...], requirement: str
+) -> None:
+    """A receiver that drops them lists them rightly; one that has taken such data before does not."""
+    given_short = [[gives(buffer, 0, 2), gives(buffer, 1, 2, data=b"abc")] for buffer in buffers]
+    taken = [tells(go(1, 0), go(2, 1)), acked(2), *given_short[0], *([tells(ok(3, 0))] if len(buffers) > 1 else [])]
+    rest = [step for steps in given_short[1:] for step in steps]
+    found = watch(PASSIVE_RECEIVER, [*taken, *rest, tells(resend(3 + len(rest) // 2, buffers[-1], 1))])
+    assert [name for name in found if name in {"WIRE-04", "RESEND-01"}] == [requirement]
+
+
 def test_a_request_in_two_parts_of_one_moment_is_one_request() -> None:
     """AMB-33: how long a list may be is for the receiver to decide."""
     parts = tells(resend(3, 1, 0), resend(4, 1, 1))

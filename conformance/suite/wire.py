@@ -43,6 +43,27 @@ def test_every_packet_has_a_sound_header(t: Case) -> None:
         )
 
 
+@case("WIRE-04", roles=RECEIVERS, control=True)
+def test_padding_after_length_does_not_keep_data_from_being_taken(t: Case) -> None:
+    """RFC 998 8: a packet is a multiple of 4 bytes long, and Length counts header and data (AMB-02). Without the
+    stimulus the packet ends with its data."""
+    peer = t.sender(2 * 1024 - 3)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+        peer.send_buffer(0)
+        peer.expect_ok(0)
+        peer.expect_go(1)
+    last = peer.packet_count(1) - 1
+    peer.send_packets(1, range(last))
+    padded = peer.forge.data(peer.data_packet(1, last))
+    t.note(f"LDATA with {len(padded) - packets.read(padded).length} bytes of padding after Length")
+    peer.send(padded if t.stimulus else padded[: packets.read(padded).length])
+    peer.expect_ok(1)
+    peer.finish()
+    peer.expect_success()
+
+
 @case(
     "WIRE-01",
     roles=ALL_ROLES,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CTRL-14, NEG-08, RESEND-01, 06, TIMER-04, 06, 08, CLOSE-01, 07: what a receiver reports about its buffers."""
+"""CTRL-14, NEG-08, RESEND-01, 06, TIMER-04, 06, 08, CLOSE-01, 07, WIRE-04: what a receiver reports of its buffers."""
 
 from __future__ import annotations
 
@@ -55,6 +55,13 @@ LISTED_TWICE = Check("RESEND-01", expected=_MISSING, seen="RESEND for buffer {bu
 HAD_ARRIVED = Check(
     "RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} lists {packets}, which had arrived"
 )
+PADDED_DROPPED = Check(
+    "WIRE-04",
+    stalls=True,
+    expected="data that are taken with the padding that follows after Length (AMB-02)",
+    seen="RESEND for buffer {buffer} lists {packets}, which had arrived with padding after Length; no such packet was"
+    " taken before",
+)
 NO_SUCH_PACKET = Check(
     "RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} lists {packets}, a buffer has {count}"
 )
@@ -106,6 +113,7 @@ class RequestOracle(Oracle):
         self._omitted: list[_Omission] = []
         self._moment_us = self._before_us = -1  # when CONTROLs came last, and before that; -1: never
         self._newest_control: Packet | None = None
+        self._takes_padding = False  # an OK came for a buffer in which a packet had padding after Length
         self._begun_us: dict[int, int] = {}  # buffer -> when its first packet was sent
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
@@ -178,6 +186,7 @@ class RequestOracle(Oracle):
         sent = self.session.data_sent.get(message.buffer, SentData())
         if not sent.complete_by(self._arrived_by(time_us)):
             self.report(EARLY_OK, frame, buffer=message.buffer)
+        self._takes_padding |= bool(sent.padded)
         if message.control_timer_ms == 0:
             self.report(NO_TIMER, frame, buffer=message.buffer)
         if message.burst_size == 0:
@@ -237,10 +246,12 @@ class RequestOracle(Oracle):
         return self._came_us[before.messages[0].seq]
 
     def _judge_listed(self, message: Message, sent: SentData, decided_us: int, frame: int) -> None:
-        """RESEND-01: nothing that had arrived, nothing that cannot exist. Packets on their way count as missing."""
+        """RESEND-01: nothing that had arrived, nothing that cannot exist. Packets on their way count as missing. Where
+        only packets with padding after Length are listed, they were dropped for it: the list is right (WIRE-04)."""
         held = [n for n in message.packets if n in sent.packets and self.session.knew(sent.packets[n], decided_us)]
         if held:
-            self.report(HAD_ARRIVED, frame, buffer=message.buffer, packets=tuple(held))
+            dropped = not self._takes_padding and sent.padded.issuperset(held)
+            self.report(PADDED_DROPPED if dropped else HAD_ARRIVED, frame, buffer=message.buffer, packets=tuple(held))
         terms = self.session.response
         count = -(-terms.buffer_size // max(terms.packet_size, 1)) if terms else 65536
         beyond = [n for n in message.packets if n >= count]

@@ -35,6 +35,7 @@ class SentData:
     """Usable data that the tester has sent of one buffer: packet number -> first departure."""
 
     packets: dict[int, int] = field(default_factory=dict)
+    padded: set[int] = field(default_factory=set)  # packets that had padding after Length (AMB-02)
     last_packet: int | None = None
     last_buffer: bool = False
 
@@ -135,6 +136,8 @@ class Session:
         if new and buffer.packets:
             self._data_gap_us = max(self._data_gap_us, time_us - next(reversed(buffer.packets.values())))
         buffer.packets.setdefault(packet.packet, time_us)
+        if len(packet.raw) > packet.length:
+            buffer.padded.add(packet.packet)
         if packet.type is Type.LDATA and buffer.last_packet is None:
             buffer.last_packet = packet.packet
         buffer.last_buffer |= packet.last_buffer
