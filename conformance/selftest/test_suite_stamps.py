@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 
 import pytest
@@ -45,3 +47,20 @@ def test_a_machine_that_is_never_quiet_gives_the_closest_pair(monkeypatch: pytes
     monkeypatch.setattr(time, "time_ns", clocks.time_ns)
     now_ns, now_real_ns = stamps.both_clocks_ns()
     assert now_real_ns - now_ns - APART_NS <= 30_000 + 2 * READING_NS
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_packets_that_found_no_room_in_a_socket_are_counted(*, full: bool) -> None:
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer,
+    ):
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        own.bind(("127.0.0.1", 0))
+        for _ in range(64 if full else 1):
+            peer.sendto(bytes(1024), own.getsockname())
+        assert (stamps.dropped_packets(os.getpid()) > 0) == full
+
+
+def test_a_process_that_has_ended_has_dropped_nothing() -> None:
+    assert stamps.dropped_packets(2**22 + 1) == 0

@@ -238,7 +238,8 @@ def test_a_case_is_decided_once_an_oracle_finds_a_breach_of_what_it_judges(
     violation: Violation | None, decided: bool
 ) -> None:
     judged = (catalogue.requirements()["CTRL-04"],)
-    case = Case("a", judged, Role(active=True, sender=False), "stimulus", cast("Link", None), 1, Profile())
+    link = cast("Link", SimpleNamespace(dropped_packets=0))
+    case = Case("a", judged, Role(active=True, sender=False), "stimulus", link, 1, Profile())
     violations = [violation] if violation else []
     case.monitors.append(cast("Monitor", SimpleNamespace(violations=violations, finish=lambda: None)))
     assert case.is_decided is decided
@@ -250,6 +251,23 @@ def test_a_case_is_decided_once_an_oracle_finds_a_breach_of_what_it_judges(
     case.run(wait_for_success)
     case.settle()
     assert (case.judgement.verdict is Verdict.FAIL) is decided
+
+
+@pytest.mark.parametrize(
+    ("arrival", "dropped", "verdict"),
+    [(True, 0, Verdict.FAIL), (True, 1, Verdict.PASS), (False, 1, Verdict.FAIL)],
+)
+def test_what_supposes_an_arrival_is_not_judged_where_packets_found_no_room(
+    *, arrival: bool, dropped: int, verdict: Verdict
+) -> None:
+    judged = (catalogue.requirements()["RESEND-01"],)
+    link = cast("Link", SimpleNamespace(dropped_packets=dropped))
+    case = Case("a", judged, Role(active=True, sender=False), "stimulus", link, 1, Profile())
+    violation = Violation(Check("RESEND-01", "what is missing", "what had arrived", arrival=arrival), (), 1)
+    case.monitors.append(cast("Monitor", SimpleNamespace(violations=[violation], finish=lambda: None)))
+    assert case.is_decided is (verdict is Verdict.FAIL)
+    case.settle()
+    assert case.judgement.verdict is verdict
 
 
 def test_a_case_that_found_a_breach_itself_is_decided() -> None:

@@ -12,6 +12,7 @@ class Remark(enum.StrEnum):
     """The kind of an addition. The comment gives the fields of Note that it uses."""
 
     ALIKE = "alike"  # count: so many more violations of the connection are like it
+    DROPPED = "dropped"  # count: so many packets were dropped because the program's receive buffer was full
     CONTROL_ARM = "control arm"  # the exchange fails without the stimulus, too
     STRICT = "strict"  # a should is graded as a must
     UNCONFIRMED = "unconfirmed"  # it passed when it ran again

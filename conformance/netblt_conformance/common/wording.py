@@ -26,6 +26,9 @@ _WORDS: Mapping[Remark, Callable[[str, Note], str]] = MappingProxyType(
         Remark.OTHER_THAN_KNOWN: lambda text, note: (
             f"{text} (known is another failure, {', '.join(map(repr, note.names))}, {note.link})"
         ),
+        Remark.DROPPED: lambda text, note: (
+            f"{text} (the kernel dropped {note.count} packets: the receive buffer of the program's socket was full)"
+        ),
         Remark.RUNS: _runs,
         Remark.SIGHTINGS: lambda text, note: f"{text}; seen at {' and '.join(note.names)}",
         Remark.CONNECTIONS: lambda text, note: f"{note.count} more connections alike; the first: {text}",

@@ -82,6 +82,11 @@ class Link(ABC):
         return 0
 
     @property
+    def dropped_packets(self) -> int:
+        """Packets that the kernel dropped at the implementation's sockets. They have arrived, but it never saw them."""
+        return 0
+
+    @property
     def over(self) -> bool:
         """Whether nothing can come from the implementation any more: its program has ended, all it sent was read."""
         return False

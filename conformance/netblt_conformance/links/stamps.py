@@ -9,6 +9,7 @@ import os
 import socket
 import struct
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ _ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC.size)
 _SAME_MOMENT_NS = 20_000
 _CLOCK_READINGS = 10
 _LARGEST_PACKET = 65_535 + 64
+_INODE = 9  # column of /proc/PID/net/udp and raw
 
 
 def stamp(sock: socket.socket) -> None:
@@ -66,14 +68,35 @@ def waited_ns(pid: int | None = None) -> int:
     return total
 
 
+def _open_files(pid: int) -> Iterator[str]:
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):  # closed meanwhile
+            yield str(entry.readlink())
+
+
+def dropped_packets(pid: int) -> int:
+    """How many packets the kernel has dropped because a UDP or raw socket of the process had no room for them. 0 where
+    the kernel does not state it."""
+    total = 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        held = set(_open_files(pid))
+        for kind in ("udp", "raw"):
+            for line in Path(f"/proc/{pid}/net/{kind}").read_text(encoding="ascii").splitlines()[1:]:
+                fields = line.split()
+                if f"socket:[{fields[_INODE]}]" in held:
+                    total += int(fields[-1])
+    return total
+
+
 class StallMeter:
-    """How long a case was held up by the machine: the tester and the implementation waiting for a processor, and the
-    tester waking later than requested."""
+    """What the machine did to a case: for how long the tester and the implementation waited for a processor, how late
+    the tester woke, and how many packets the kernel dropped at the implementation's sockets."""
 
     def __init__(self) -> None:
         self._began_ns = waited_ns()
         self._late_us = 0
         self._implementation_us = 0
+        self.dropped_packets = 0
 
     def woke(self, wanted_us: int, now_us: int) -> None:
         """The tester asked to be woken at one moment and was at another."""
@@ -82,6 +105,7 @@ class StallMeter:
     def look_at(self, pid: int) -> None:
         """Called while the implementation's process lives: afterwards it is not known."""
         self._implementation_us = max(self._implementation_us, waited_ns(pid) // NANOSECONDS_PER_US)
+        self.dropped_packets = max(self.dropped_packets, dropped_packets(pid))
 
     @property
     def held_up_us(self) -> int:

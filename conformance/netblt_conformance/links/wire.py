@@ -91,6 +91,10 @@ class WireLink(Link):
     def held_up_us(self) -> int:
         return self._meter.held_up_us
 
+    @property
+    def dropped_packets(self) -> int:
+        return self._meter.dropped_packets
+
     # ---- the program ----
 
     def _described(self, role: Role) -> WireRole:

@@ -31,6 +31,7 @@ GO_NOT_COVERED = Check(
 LATE = {
     requirement: Check(
         requirement,
+        arrival=True,
         expected=expected,
         seen="high sequence number {high_seq} long after messages up to {required} had arrived",
     )

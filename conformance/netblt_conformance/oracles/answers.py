@@ -15,12 +15,14 @@ from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 
 NO_ANSWER = Check(
     "CTRL-10",
+    arrival=True,
     expected="acknowledgement of each CONTROL within a second or two burst intervals (AMB-34)",
     seen="a CONTROL with messages up to #{seq} was not acknowledged within {waited_s:g} s",
     verdict=Verdict.WARN,
 )
 NOT_SERVED = Check(
     "RESEND-02",
+    arrival=True,
     expected="retransmission of exactly the packets that RESEND lists",
     seen="{request} was not served within {waited_s:g} s: packets {packets} did not come",
 )

@@ -23,6 +23,7 @@ class Check:
     seen: str  # what the implementation does that violates it
     verdict: Verdict = Verdict.FAIL
     stalls: bool = False  # a violation can stop the transfer
+    arrival: bool = False  # it supposes that a packet of the tester has reached the implementation
 
 
 @dataclass(frozen=True, slots=True)

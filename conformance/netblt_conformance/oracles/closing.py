@@ -14,16 +14,21 @@ TRANSFER = (Type.DATA, Type.LDATA, Type.CONTROL, Type.NULL_ACK)
 
 ABORT_ANSWERED = Check("ABORT-02", expected="no answer to ABORT", seen="ABORT was answered with {type}")
 ABORT_ACKNOWLEDGED = Check("ABORT-03", expected="no QUITACK for an ABORT", seen="ABORT was answered with {type}")
-AFTER_ABORT = Check("ABORT-02", expected="no packet after ABORT", seen="{type} came after ABORT had arrived")
+AFTER_ABORT = Check(
+    "ABORT-02", arrival=True, expected="no packet after ABORT", seen="{type} came after ABORT had arrived"
+)
 AFTER_QUIT = Check(
-    "QUIT-05", expected="no DATA, LDATA or CONTROL after QUIT", seen="{type} was sent after QUIT had arrived"
+    "QUIT-05",
+    arrival=True,
+    expected="no DATA, LDATA or CONTROL after QUIT",
+    seen="{type} was sent after QUIT had arrived",
 )
 AFTER_OWN_QUIT = Check(
     "QUIT-05", expected="no DATA, LDATA or CONTROL after QUIT", seen="{type} was sent after the sender's own QUIT"
 )
 QUIT_TOO_SOON = Check("QUIT-02", expected="a wait before each repetition of QUIT", seen="QUIT was repeated at once")
 QUIT_AFTER_QUITACK = Check(
-    "QUIT-02", expected="no QUIT after QUITACK", seen="QUIT was repeated although its QUITACK had arrived"
+    "QUIT-02", arrival=True, expected="no QUIT after QUITACK", seen="QUIT was repeated although its QUITACK had arrived"
 )
 DONE_AGAIN = Check("CLOSE-06", expected="one DONE", seen="DONE was sent more than once", verdict=Verdict.WARN)
 

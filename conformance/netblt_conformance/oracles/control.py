@@ -67,6 +67,7 @@ LEFT_OUT = Check(
 )
 STALE = Check(
     "CTRL-05",
+    arrival=True,
     expected="no message that was acknowledged",
     seen="CONTROL repeats {messages} although {acked} was acknowledged",
 )

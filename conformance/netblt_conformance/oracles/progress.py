@@ -16,6 +16,7 @@ NOT_CONFIRMED = Check(
     expected="OK when all packets of a buffer have arrived",
     seen="buffer {buffer} was complete for {waited_s:g} s, and no OK came",
     stalls=True,
+    arrival=True,
 )
 NOT_REQUESTED = Check(
     "TIMER-07",

@@ -53,11 +53,12 @@ _MISSING = "the missing packets in each RESEND, each once"
 EMPTY = Check("RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} lists no packet")
 LISTED_TWICE = Check("RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} lists a packet twice: {request}")
 HAD_ARRIVED = Check(
-    "RESEND-01", expected=_MISSING, seen="RESEND for buffer {buffer} lists {packets}, which had arrived"
+    "RESEND-01", arrival=True, expected=_MISSING, seen="RESEND for buffer {buffer} lists {packets}, which had arrived"
 )
 PADDED_DROPPED = Check(
     "WIRE-04",
     stalls=True,
+    arrival=True,
     expected="data that are taken with the padding that follows after Length (AMB-02)",
     seen="RESEND for buffer {buffer} lists {packets}, which had arrived with padding after Length; no such packet was"
     " taken before",

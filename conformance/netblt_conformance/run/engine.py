@@ -21,7 +21,7 @@ from netblt_conformance.common.errors import HarnessError, ImplementationError, 
 from netblt_conformance.common.model import MICROSECONDS_PER_S, ROLES_BY_NAME, Feature, Role
 from netblt_conformance.common.remarks import Note, Remark
 from netblt_conformance.common.sizes import Limits, SizesError
-from netblt_conformance.common.verdicts import RUNS_ON, Cause, Judgement, Origin, Result, Verdict
+from netblt_conformance.common.verdicts import AGAINST, RUNS_ON, Cause, Judgement, Origin, Result, Verdict
 from netblt_conformance.common.waits import Awaited, Watch
 from netblt_conformance.links.base import Link, LinkFactory
 from netblt_conformance.oracles.base import Violation, told_once
@@ -331,6 +331,10 @@ class Engine:
         others = [violation for violation in case.settle() if violation.requirement not in self._unclaimed]
         held_up_us, bearable_us = case.link.held_up_us, case.tolerances.crossing_us
         judgement = case.judgement
+        dropped = case.link.dropped_packets
+        if dropped and judgement.verdict in AGAINST:
+            judgement = dataclasses.replace(judgement, notes=(*judgement.notes, Note(Remark.DROPPED, dropped)))
+            case.judgement = judgement
         if run.arm == CONTROL and judgement.verdict is Verdict.FAIL:
             # Without the stimulus nothing is proven about the requirement: the exchange itself does not work.
             judgement = dataclasses.replace(
