@@ -192,6 +192,21 @@ def test_order_and_repetition_of_packets_do_not_matter(t: Case) -> None:
     t.must(len(peer.find(Kind.OK, 0)) == 1, "more than one OK for the buffer", expected="one OK")
 
 
+@case("DATA-07", "CTRL-14", roles=RECEIVERS)
+def test_a_copy_does_not_stand_for_a_packet_that_is_missing(t: Case) -> None:
+    """As many packets arrive as the buffer has, but one of them twice and one never."""
+    peer = t.sender(2048, buffer_size=2048)
+    with t.preamble():
+        peer.connect()
+        peer.expect_go(0)
+    peer.send_packet(0, 0)
+    peer.send_buffer(0, omit=[2])
+    peer.expect_resend(0)
+    peer.finish()
+    peer.expect_success()
+    t.expect_delivered(peer.data)
+
+
 @case("DATA-08", roles=ALL_ROLES, variants=(*LENGTHS, "several buffers", "odd length"))
 def test_the_data_arrive_byte_for_byte(t: Case) -> None:
     length = {**LENGTHS, "several buffers": 5 * 1024 + 516, "odd length": 1021}[t.variant]
