@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """TIMER: control, data and death timers, KEEPALIVE (RFC 998 5.2)."""
 
+import dataclasses
+
 from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.model import Feature
-from netblt_conformance.common.tolerances import QUIET_US
+from netblt_conformance.common.tolerances import QUIET_US, death_max_us
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
+from netblt_conformance.links.base import STRANGER_ADDRESS, TESTER_ADDRESS
 from netblt_conformance.packets.packets import Kind, Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.exchange import Seen
@@ -262,6 +265,32 @@ def test_the_death_timer_ends_a_connection_only_when_the_peer_is_silent(t: Case)
     t.observe("last packet at death", "ABORT" if last is Type.ABORT else "none")
     text = f"gave up after {waited_us / S:g} s of silence, {peer.terms.iut_death_timer_s} s were declared"
     t.must(waited_us >= declared_us - t.tolerances.crossing_us - 2 * QUIET_US, text)
+
+
+@case("TIMER-10", roles=ALL_ROLES, control=True, variants=("another port", "another address"))
+def test_packets_of_others_do_not_keep_a_connection_alive(t: Case) -> None:
+    """RFC 998 5.2.3: the death timer never expires while the peer sends packets, and here it sends none."""
+    source = STRANGER_ADDRESS if t.variant == "another address" else TESTER_ADDRESS
+    if source is STRANGER_ADDRESS and Feature.SECOND_ADDRESS not in t.link.features:
+        raise NotSupportedError("this link has no second address")
+    peer = t.peer(4096, iut={"death_timer_s": 3})
+    with t.preamble():
+        peer.connect()
+        t.require_death_timer(peer)
+        t.run_first_buffer(peer)
+    forge = peer.forge if source is STRANGER_ADDRESS else dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
+    peer.go_silent()
+    until_us = peer.now_us + death_max_us(peer.terms.iut_death_timer_s)
+    while peer.now_us < until_us and not t.link.status().failed:
+        if t.stimulus:
+            t.link.send(forge.packet(Type.KEEPALIVE), source)
+        peer.listen(S // 2)
+    alive = not t.link.status().failed
+    text = f"{peer.terms.iut_death_timer_s} s were declared, the peer is silent for longer, and no failure is reported"
+    if alive and t.role.sender:  # a sender can close, it need not (AMB-65)
+        t.should(False, text, expected="an end that gives up (AMB-65)")
+    elif alive:
+        t.must(False, f"{text}: KEEPALIVEs come from {t.variant}" if t.stimulus else text, expected="a failure")
 
 
 @case("TIMER-10", roles=RECEIVERS)
