@@ -119,6 +119,17 @@ def test_a_copy_of_the_capture_is_told_from_a_retransmission(reader: Reader, cap
     assert flagged(reader, path, "netblt.analysis.retransmission") == ([copy, again] if constant else [again])
 
 
+def test_a_host_whose_first_packets_have_the_identification_0_repeats_them(reader: Reader, capture: Path) -> None:
+    """RFC 6864 4.1: an atomic datagram may have any identification."""
+    trace = Trace(gap_ns=1_000_000_000)
+    for _ in range(3):
+        trace.open(ip_id=0)
+    trace.response()
+    path = trace.save(capture)
+    assert flagged(reader, path, "netblt.analysis.duplicate") == []
+    assert flagged(reader, path, "netblt.analysis.retransmission") == [2, 3]
+
+
 def test_a_copy_may_come_many_packets_later(reader: Reader, capture: Path) -> None:
     trace = started(0)
     for number in range(20):

@@ -94,6 +94,9 @@ struct nb_emitted nb_emission_note(struct nb_emission *flow, const struct nb_ori
     if (!flow->started) {
         return note_first(flow, origin, content);
     }
+    if (origin->ip_id == 0 && flow->newest_id == 0 && flow->forward == 0) {
+        return no_order(flow); /* a host that identifies nothing (RFC 6864 4.1): equal packets are no copies */
+    }
     const uint16_t ahead = (uint16_t)(origin->ip_id - flow->newest_id);
     const uint16_t back = (uint16_t)(flow->newest_id - origin->ip_id);
     if (ahead > 0 && ahead < LARGEST_STEP) {
