@@ -169,6 +169,18 @@ def test_a_silence_beyond_the_death_timer_of_the_peer_is_a_violation_at_its_own_
     assert found(reader, capture, trace, "TIMER-11") == {"suspected"}
 
 
+def test_before_the_response_no_end_owes_anything(reader: Reader, capture: Path) -> None:
+    """TIMER-11: the passive end takes 40 s to accept, and declares 30 s."""
+    trace = Trace()
+    trace.open()
+    trace.time_ns += 40 * S
+    trace.response()
+    trace.control(go(1, 0))
+    trace.null_ack(1)
+    assert not found(reader, capture, trace, "TIMER-11", *AT_SENDER)
+    assert not found(reader, capture, trace, "TIMER-11")
+
+
 @pytest.mark.parametrize("answered", [True, False])
 def test_a_quit_that_goes_on_after_its_quitacks_is_suspected(reader: Reader, capture: Path, answered: bool) -> None:
     """QUIT-02: three QUITACKs are not lost in a row."""

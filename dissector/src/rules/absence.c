@@ -86,6 +86,19 @@ static void judge_repetition(const struct nb_event *event)
     }
 }
 
+/* When the silence of an end began. The active end has a connection, and knows the death timer of its peer, from the
+ * RESPONSE on (5.2.3): what it owes begins then. */
+static double silent_since(const struct nb_event *event, int end, const double previous[2])
+{
+    const struct nb_stream *stream = event->stream;
+    const nb_moment answered = stream->conversation.first_of[1 - end][NB_RESPONSE];
+
+    if (previous[end] < 0 || stream->active != end || answered == 0) {
+        return previous[end];
+    }
+    return MAX(previous[end], (double)nb_record_at(answered - 1)->now_ns / 1e9);
+}
+
 /* TIMER-11: the peer has been silent for longer than this one waits. */
 static void judge_silence(const struct nb_event *event, double peer_last)
 {
@@ -204,8 +217,8 @@ void nb_absence_packet(const struct nb_event *event, const double previous[2])
     if (!nb_goes_on(stream)) {
         return;
     }
-    judge_gap(event, previous[event->end]);
-    judge_silence(event, previous[1 - event->end]);
+    judge_gap(event, silent_since(event, event->end, previous));
+    judge_silence(event, silent_since(event, 1 - event->end, previous));
     note_survival(event, previous);
     nb_duty_keepalive(event);
     judge_repetition(event);
