@@ -55,6 +55,18 @@ def test_a_receiver_that_received_nothing_for_its_death_timer_owes_no_repetition
     assert found(reader, capture, trace, "TIMER-01", *AT_RECEIVER) == (set() if gone else {"violation"})
 
 
+def test_a_death_timer_may_expire_a_tick_early(reader: Reader, capture: Path) -> None:
+    """TIMER-01: the sender's next packet comes just before the 30 s are over by the clock of the capture."""
+    trace = begun()
+    trace.buffer(0, 3)
+    trace.time_ns += 10 * S
+    trace.control(ok(4, 0))
+    trace.time_ns += 19_980_000_000
+    keepalives(trace, 1, 0, by_sender=True)
+    keepalives(trace, 3, 7, by_sender=True)
+    assert "violation" not in found(reader, capture, trace, "TIMER-01", *AT_RECEIVER)
+
+
 @pytest.mark.parametrize("backed_off", [False, True])
 def test_new_messages_do_not_restart_a_timer_that_has_backed_off(
     reader: Reader, capture: Path, backed_off: bool

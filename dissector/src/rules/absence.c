@@ -154,10 +154,11 @@ static void judge_gap(const struct nb_event *event, double last_when)
  * for a wrong one (AMB-04). */
 static void note_death(const struct nb_event *event)
 {
+    const double tick_s = 0.05; /* clocks of hosts tick, and their timers expire up to one tick early */
     const unsigned death_timer = nb_terms_by(event->stream, 1 - event->end)->death_timer; /* s */
     struct waiter *waiter = waiter_of(event, event->end);
 
-    if (death_timer > 0 && waiter->counted && event->now - waiter->counted_when > death_timer) {
+    if (death_timer > 0 && waiter->counted && event->now - waiter->counted_when > death_timer - tick_s) {
         waiter_of(event, 1 - event->end)->may_be_gone = true;
     }
     if (event->packet->header_checksum != NB_COVERS_DATA) {
