@@ -72,6 +72,24 @@ def test_an_offer_may_loosen_the_pace(reader: Reader, capture: Path) -> None:
     assert rates(reader, trace.save(capture), *AT_SENDER) == set()
 
 
+@pytest.mark.parametrize("obeyed", [True, False])
+def test_an_offer_that_each_ok_repeats_is_kept_over_all_buffers(reader: Reader, capture: Path, obeyed: bool) -> None:
+    """RATE-05: no single buffer of four packets exceeds two bursts of four every 40 ms."""
+    trace = Trace(gap_ns=10_000)
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    trace.buffer(0, 1)
+    for number in range(1, 12):
+        trace.control(ok(2 * number, number - 1, 4, 40))
+        trace.null_ack(2 * number)
+        trace.control(go(2 * number + 1, number))
+        trace.time_ns += (40 if obeyed else 10) * MS
+        trace.buffer(number, 2 * number + 1)
+    found = rates(reader, trace.save(capture), *AT_SENDER)
+    assert found == (set() if obeyed else {("RATE-05", "violation", "10.0.0.1 sender")})
+
+
 def test_repairs_are_paced_too(reader: Reader, capture: Path) -> None:
     trace = start()
     send(trace, 5, BURST, INTERVAL_NS)

@@ -72,6 +72,18 @@ static struct nb_pace offered_since(const struct nb_stream *stream, int64_t from
     return pace;
 }
 
+/* Packets of the buffers before count for the new pace as long as it is the same. */
+static void settle(const struct nb_stream *stream, struct bucket *bucket, int64_t from)
+{
+    const struct nb_pace before = bucket->settled;
+
+    bucket->settled_from = from;
+    bucket->settled = offered_since(stream, from);
+    if (bucket->settled.size != before.size || bucket->settled.interval != before.interval) {
+        bucket->settled_level = 0;
+    }
+}
+
 /* RATE-05, NEG-09: a buffer whose GO came when the sender knew an OK goes out at the pace of that OK or of a later one
  * (AMB-43). Other buffers beside it do not count. */
 static void judge_settled(const struct nb_event *event, const struct nb_buffer *buffer)
@@ -84,9 +96,7 @@ static void judge_settled(const struct nb_event *event, const struct nb_buffer *
         return;
     }
     if (buffer->pace_seq > bucket->settled_from) {
-        bucket->settled_from = buffer->pace_seq;
-        bucket->settled = offered_since(event->stream, buffer->pace_seq);
-        bucket->settled_level = 0;
+        settle(event->stream, bucket, buffer->pace_seq);
     }
     const struct nb_pace pace = bucket->settled;
     if (pace.size == 0 || pace.interval == 0) {
