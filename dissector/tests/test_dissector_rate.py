@@ -100,6 +100,14 @@ def test_repairs_are_paced_too(reader: Reader, capture: Path) -> None:
     assert rates(reader, trace.save(capture), *AT_SENDER) == {("RATE-03", "violation", "10.0.0.1 sender")}
 
 
+def test_a_clock_that_is_set_back_shows_no_pace(reader: Reader, capture: Path) -> None:
+    trace = start()
+    for _ in range(5):
+        send(trace, 2, BURST, 0)
+        trace.time_ns -= 40 * MS
+    assert rates(reader, trace.save(capture), *AT_SENDER) == set()
+
+
 def test_packets_that_the_capture_saw_twice_count_once(reader: Reader, capture: Path) -> None:
     """Over IPv6 no identification shows a copy; the same packet and acknowledgement right after itself does."""
     trace = Trace(gap_ns=10_000, v6=True)

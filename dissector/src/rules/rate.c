@@ -84,6 +84,12 @@ static void settle(const struct nb_stream *stream, struct bucket *bucket, int64_
     }
 }
 
+/* What is left of a bucket after `gap` seconds. A clock that was set back does not show how many they were. */
+static double drain(double level, double gap, struct nb_pace pace)
+{
+    return gap < 0 ? 0 : MAX(level - gap * 1000.0 / pace.interval * pace.size, 0.0);
+}
+
 /* RATE-05, NEG-09: a buffer whose GO came when the sender knew an OK goes out at the pace of that OK or of a later one
  * (AMB-43). Other buffers beside it do not count. */
 static void judge_settled(const struct nb_event *event, const struct nb_buffer *buffer)
@@ -102,9 +108,8 @@ static void judge_settled(const struct nb_event *event, const struct nb_buffer *
     if (pace.size == 0 || pace.interval == 0) {
         return;
     }
-    const double drained = (event->now - bucket->settled_when) * 1000.0 / pace.interval * pace.size;
+    bucket->settled_level = drain(bucket->settled_level, event->now - bucket->settled_when, pace) + 1.0;
     bucket->settled_when = event->now;
-    bucket->settled_level = MAX(bucket->settled_level - MAX(drained, 0.0), 0.0) + 1.0;
     if (bucket->settled_level <= BURSTS_AT_ONCE * pace.size + 1e-6) {
         nb_keep(event, NB_RULE_RATE_CHANGED);
         return;
@@ -188,9 +193,8 @@ void nb_rate_packet(const struct nb_event *event, const struct nb_buffer *buffer
         return;
     }
     const double gap = event->now - bucket->when;
-    const double drained = gap * 1000.0 / bucket->pace.interval * bucket->pace.size;
     bucket->when = event->now;
-    bucket->level = MAX(bucket->level - MAX(drained, 0.0), 0.0) + 1.0;
+    bucket->level = drain(bucket->level, gap, bucket->pace) + 1.0;
     count_burst(bucket, gap);
     if (bucket->level > BURSTS_AT_ONCE * bucket->pace.size + 1e-6) {
         overflow(event, bucket, repeated);
