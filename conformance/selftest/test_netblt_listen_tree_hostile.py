@@ -173,12 +173,12 @@ class TestStoring:
         (root / "target" / "d").unlink()
 
     def test_more_entries_than_the_server_stores(self, udp_lab: Lab, root: Path) -> None:
-        serve(udp_lab, root, "--max-entries", "10")
+        server = serve(udp_lab, root, "--max-entries", "10")
         entries = [TOP, *(Entry(b"t/%02d" % i, data=b"x") for i in range(20))]
         end = end_of(push(udp_lab, "target", first_step(entries)))
 
         assert "more files and directories" in end
-        assert names_in(root) == ["inner"]
+        server.wait_until(lambda: names_in(root) == ["inner"], "nothing is left of the directory")
 
 
 class TestSending:

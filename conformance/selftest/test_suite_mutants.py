@@ -3,20 +3,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from netblt_conformance.common import paths
-from netblt_conformance.common.model import ACTIVE_SENDER, PASSIVE_SENDER
-from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.common.model import ALL_ROLES, PASSIVE_SENDER
+from netblt_conformance.common.verdicts import Result, Verdict
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.mutants import mutants, mutation
+from netblt_conformance.mutants.mutants import Mutant, Variant
 from netblt_conformance.run.engine import Plan
 from netblt_conformance.run.selection import Selection
 from netblt_conformance.run.worker import Supervisor
@@ -90,33 +90,44 @@ def test_a_variant_names_ambiguities_and_what_must_be_observed(tmp_path: Path) -
         mutants.load_variants(mutants_folder(tmp_path, text))
 
 
-def test_a_variant_that_a_sweep_fails_is_wronged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One OPEN is sent and no other one: without cases the sweeps alone find it."""
-    edit = 'new = "    if (connection->open_attempts >= 1) {"\nold = "    if (give_up_opening(connection, now)) {"'
-    head = '[[variant]]\nname = "once"\nambiguities = ["AMB-74"]\nabout = "once"\n'
-    text = f'{head}[[variant.edit]]\nfile = "open.c"\n{edit}'
-    [variant] = mutants.load_variants(mutants_folder(tmp_path, text))
+@pytest.mark.parametrize(("sweep", "verdicts"), [(True, [Verdict.PASS, Verdict.FAIL]), (False, [Verdict.PASS])])
+def test_what_a_sweep_finds_counts_against_a_variant_where_it_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, sweep: bool, verdicts: list[Verdict]
+) -> None:
+    library = tmp_path / "variant.so"
+    variant = mutants.load_variants(paths.variants())[0]
+    made = mutation.Workshop(tmp_path, CORE, library, {}, sweep=sweep)
 
-    def no_cases(_library: Path, _select: str, report: Path, **_options: Any) -> mutation.Outcome:
-        report.mkdir(parents=True)
-        return mutation.Outcome("once")
+    def result(verdict: Verdict) -> Result:
+        return Result("case", ["OPEN-03"], "active-sender", verdict, "it gave up", expected="a success")
 
-    monkeypatch.setattr(mutation, "run_cases", no_cases)
+    class Swept:
+        def __init__(self, plan: SweepPlan, _progress: object) -> None:
+            assert (plan.iut, plan.roles, plan.pairs) == (library, ALL_ROLES, True)
+
+        def run(self) -> list[Result]:
+            return [result(Verdict.FAIL)]
+
+    monkeypatch.setattr(mutation.Workshop, "build", lambda *_: library)
+    monkeypatch.setattr(mutation, "run_cases", lambda *_, **__: mutation.Outcome("", [result(Verdict.PASS)]))
     monkeypatch.setattr(mutation, "disagreements", lambda *_: [])
-    monkeypatch.setattr(mutation, "ALL_ROLES", (ACTIVE_SENDER,))
-    monkeypatch.setattr(mutation, "SweepPlan", functools.partial(SweepPlan, pairs=False))
-    found = []
-    for sweep in (False, True):
-        with mutation.workshop(CORE) as plain:
-            made = dataclasses.replace(plain, sweep=sweep)
-            found.append({result.verdict for result in mutation.both_judges(made, variant).results})
-    assert found == [set(), {Verdict.FAIL}]
+    monkeypatch.setattr(mutation, "Sweep", Swept)
+    assert [one.verdict for one in mutation.both_judges(made, variant).results] == verdicts
 
 
 def test_every_variant_applies_to_the_core(tmp_path: Path) -> None:
-    for variant in mutants.load_variants(paths.variants()):
-        mutants.apply(variant, CORE, tmp_path / variant.name)
-        shutil.rmtree(tmp_path / variant.name)
+    apply_each(mutants.load_variants(paths.variants()), tmp_path / "core")
+
+
+def apply_each(entries: Sequence[Mutant | Variant], copy: Path) -> None:
+    """Edits one copy of the core for each of them, and undoes it."""
+    mutants.copy(CORE, copy)
+    for entry in entries:
+        files = {mutants.source_file(copy, edit.file) for edit in entry.edits}
+        before = {file: file.read_bytes() for file in files}
+        mutants.edit(entry, copy)
+        for file, content in before.items():
+            file.write_bytes(content)
 
 
 def mutants_folder(tmp_path: Path, text: str) -> Path:
@@ -164,9 +175,7 @@ def test_old_text_that_is_not_there_exactly_once_is_an_error(tmp_path: Path, sou
 
 
 def test_every_mutant_applies_to_the_core(tmp_path: Path) -> None:
-    for mutant in mutants.load(paths.mutants()):
-        mutants.apply(mutant, CORE, tmp_path / mutant.name)
-        shutil.rmtree(tmp_path / mutant.name)
+    apply_each(mutants.load(paths.mutants()), tmp_path / "core")
 
 
 @pytest.mark.usefixtures("built_writer")

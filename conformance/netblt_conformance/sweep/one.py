@@ -10,7 +10,7 @@ from netblt_conformance.common.model import MICROSECONDS_PER_S, Digest, Role, St
 from netblt_conformance.common.tolerances import OPENS_LEAST
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.packets.packets import Type
-from netblt_conformance.simlib import Direction, Flakeway, IutParams, PairEnd, PairResult, run_pair
+from netblt_conformance.simlib import Direction, Flakeway, FlakewayStats, IutParams, PairEnd, PairResult, run_pair
 from netblt_conformance.sweep.faults import Schedule
 from netblt_conformance.sweep.transfers import Transfer
 
@@ -27,8 +27,8 @@ EXPECTED = "success at both ends, with every byte in its place"
 # Lost packets after which an end may give up and report it: with fewer it would not survive two faults. No number of
 # retransmissions is enough for every schedule.
 GIVES_UP_LEAST = 3
-# Lost packets after which a receiver that has all data may be left alone, and fail (AMB-67): the acknowledgement of its
-# last OK and a repetition of that OK. The next one may come after the dally of the sender (AMB-53).
+# Packets that were lost or late, after which a receiver that has all data may be left alone, and fail (AMB-67): the
+# acknowledgement of its last OK and a repetition of that OK. The next one may come after the dally (AMB-53).
 OUTLIVES_LEAST = 2
 
 
@@ -118,12 +118,16 @@ def _may_give_up(flakeway: Flakeway, result: PairResult, iut: Iut, reference: Iu
     lost = sum(sent - _intact(flakeway, direction) for direction, sent in zip(Direction, result.packets, strict=True))
     complete = (reference if role.sender else iut).delivered == data
     if complete and not role.sender and reference.status is Status.CLOSED_DONE:
-        return lost >= OUTLIVES_LEAST
+        return sum(_disturbed(flakeway.stats(direction)) for direction in Direction) >= OUTLIVES_LEAST
     return lost >= GIVES_UP_LEAST and (iut.status is Status.CLOSED_FAILED or complete)
 
 
+def _disturbed(stats: FlakewayStats) -> int:
+    return stats.dropped + stats.corrupted + stats.truncated + stats.reordered + stats.delayed
+
+
 class _Responses:
-    """Counts the RESPONSEs that no rule of the schedule touches. Rates of loss apply to them."""
+    """Counts the RESPONSEs that no rule of the schedule affects. Rates of loss apply to them."""
 
     def __init__(self, flakeway: Flakeway) -> None:
         self.untouched = 0
