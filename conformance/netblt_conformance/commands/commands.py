@@ -213,8 +213,9 @@ def command_mutants(options: argparse.Namespace) -> int:
         raise MutantError(f"--matrix and --diagnosis are for --profile {RFC998.name}")
     if options.long and (options.matrix or options.diagnosis):
         raise MutantError("--long goes with mutants or --variants, not with --matrix or --diagnosis")
-    if options.sweep and (not options.variants or options.long or dialect is not RFC998):
-        raise MutantError(f"--sweep goes with --variants of --profile {RFC998.name}, without --long")
+    for name in ("sweep", "together"):
+        if getattr(options, name) and (not options.variants or options.long or dialect is not RFC998):
+            raise MutantError(f"--{name} goes with --variants of --profile {RFC998.name}, without --long")
     if options.matrix:
         return mutation.matrix(options.matrix, options.name, core, options.jobs)
     if options.diagnosis:
@@ -222,5 +223,5 @@ def command_mutants(options: argparse.Namespace) -> int:
 
         return measure.run(options.name, core, options.jobs, options.results)
     judge = mutation.variants if options.variants else mutation.run
-    wanted = (options.name, core, options.verbose, options.jobs, dialect, options.long, options.sweep)
-    return judge(mutation.Wanted(*wanted))
+    how = (options.verbose, options.jobs, dialect, options.long, options.sweep, options.together, options.seed)
+    return judge(mutation.Wanted(options.name, core, *how))

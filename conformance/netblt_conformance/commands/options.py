@@ -178,4 +178,14 @@ def mutants_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --variants: also transfers under every fault and pair of faults",
     )
+    parser.add_argument(
+        "--together",
+        type=at_least_one,
+        default=0,
+        metavar="N",
+        help="with --variants: N groups of four in one core, instead of each by itself",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="SEED", help="with --together: which groups (default: 1)"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="show the reason of each kill")

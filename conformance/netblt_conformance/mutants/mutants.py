@@ -80,6 +80,7 @@ class Variant(Table):
     about: Text
     edits: Annotated[tuple[Edit, ...], Strict(False)] = Field(alias="edit", description="[[variant.edit]]")
     observed: Annotated[str, AfterValidator(_observation)] = ""  # "name = value": what the suite must report of it
+    not_with: Annotated[tuple[Text, ...], Strict(False)] = ()  # variants that one core cannot have beside it
 
 
 class _File(Table):
@@ -126,6 +127,7 @@ def load_variants(folder: Path) -> list[Variant]:
     for variant in found:
         _check_known("ambiguity", variant.name, variant.ambiguities, catalogue.ambiguities())
         _check_known("requirement", variant.name, variant.permitted_by, catalogue.requirements())
+        _check_known("variant", variant.name, variant.not_with, {other.name for other in found})
     return found
 
 
