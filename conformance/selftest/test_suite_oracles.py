@@ -325,6 +325,15 @@ def test_a_request_for_data_with_padding_accuses_the_length_until_such_data_are_
     assert [name for name in found if name in {"WIRE-04", "RESEND-01"}] == [requirement]
 
 
+def test_a_cause_is_not_judged_where_what_it_explains_is_not() -> None:
+    """A case that provokes RESEND-01 sends data that a receiver may drop, whatever follows after their Length."""
+    monitor = Monitor(Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
+    monitor.disabled.add("RESEND-01")
+    padded = [gives(0, 0, 2), gives(0, 1, 2, data=b"abc")]
+    show(monitor, [*setup(PASSIVE_RECEIVER), tells(go(1, 0), go(2, 1)), acked(2), *padded, tells(resend(3, 0, 1))], 0)
+    assert "WIRE-04" not in {violation.requirement for violation in monitor.violations}
+
+
 def test_a_request_in_two_parts_of_one_moment_is_one_request() -> None:
     """AMB-33: how long a list may be is for the receiver to decide."""
     parts = tells(resend(3, 1, 0), resend(4, 1, 1))

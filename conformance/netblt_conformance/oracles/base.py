@@ -24,6 +24,7 @@ class Check:
     verdict: Verdict = Verdict.FAIL
     stalls: bool = False  # a violation can stop the transfer
     arrival: bool = False  # it supposes that a packet of the tester has reached the implementation
+    explains: str = ""  # another requirement, of which it names the cause: where that is not judged, nor is this
 
 
 @dataclass(frozen=True, slots=True)

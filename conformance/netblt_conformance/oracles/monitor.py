@@ -60,7 +60,8 @@ class Monitor:
 
     def report(self, violation: Violation) -> None:
         key = (violation.check, violation.values)
-        if key not in self._known and violation.requirement not in self.disabled | self._foreign:
+        judged = {violation.requirement, violation.check.explains}.isdisjoint(self.disabled | self._foreign)
+        if key not in self._known and judged:
             self._known.add(key)
             self.violations.append(violation)
 

@@ -57,6 +57,7 @@ HAD_ARRIVED = Check(
 )
 PADDED_DROPPED = Check(
     "WIRE-04",
+    explains=HAD_ARRIVED.requirement,
     stalls=True,
     arrival=True,
     expected="data that are taken with the padding that follows after Length (AMB-02)",
