@@ -129,3 +129,10 @@ def test_a_quit_that_crosses_that_of_the_tester_may_be_repeated_minutes_later(fa
     moves = ["client-quit-crossed 1"]
     result = played(factory, "passive-receiver", moves, slow)
     assert ([str(one) for one in result.done], result.faults) == (moves, [])
+
+
+def test_the_tester_quits_in_a_dally_only_as_long_as_it_surely_lasts(tmp_path: Path, built_library: Path) -> None:
+    """AMB-53: the dally lasts hardly longer than the control timer that the OK publishes."""
+    del built_library
+    result = played(with_faults(tmp_path, "short-dally"), "active-sender", ["done-lost 4"], TERMS)
+    assert ([str(one) for one in result.done], result.faults) == (["done-lost 4"], [])

@@ -332,10 +332,12 @@ def _close(player: ReceivingPlayer, peer: ReceiverPeer) -> None:
     if player.done_lost == LONGER_DALLY:
         last = _repeat_with_longer_timer(peer, last[0], acked_us)
     for part in DALLIES[player.done_lost] if player.done_lost >= 0 else ():
-        if not part and peer.now_us - acked_us + 2 * peer.link.delay_us < peer.ms(last[0].control_timer_ms):
+        left_us = acked_us + peer.ms(last[0].control_timer_ms) - peer.now_us - 2 * peer.link.delay_us
+        if not part and left_us > 0:
             peer.send_quit()
             peer.expect_type(Type.QUITACK)
-            quitting.repeat(peer, _QUITS_IN_DALLY - 1)
+            round_us = quitting.REPEAT_US + 2 * peer.link.delay_us
+            quitting.repeat(peer, min(_QUITS_IN_DALLY - 1, (left_us - 1) // round_us))
             return
         at_us = acked_us + int(part * peer.ms(last[0].control_timer_ms)) - 2 * peer.link.delay_us
         if at_us < peer.now_us:

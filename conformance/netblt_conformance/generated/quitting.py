@@ -20,6 +20,7 @@ from netblt_conformance.peer import ReceiverPeer, SenderPeer
 
 # An implementation measures how long the tester takes to acknowledge, and repeats its CONTROLs as seldom.
 PATIENCE_US = 300 * S
+REPEAT_US = QUIET_US // 2  # from one QUIT of the tester to the next one
 _LOOK_US = 20_000
 _SLOW_MOST_US = 30 * S  # while a QUIT waits
 _REPEAT_MAX_US = 15 * S  # a QUIT is repeated within this time, where the death timer is longer
@@ -32,7 +33,7 @@ _ANSWERS_TO_ABORT = (Type.ABORT, Type.QUITACK, Type.REFUSED, Type.DONE)
 def repeat(peer: ReceiverPeer | SenderPeer, count: int) -> None:
     """The tester's QUIT again, so many times, because the answer was lost (QUIT-03)."""
     for _ in range(count):
-        peer.listen(QUIET_US // 2)
+        peer.listen(REPEAT_US)
         peer.send_quit("")
         with findings.due("QUIT-03"):
             peer.expect_type(Type.QUITACK)
