@@ -232,19 +232,19 @@ def bench(given: argparse.Namespace) -> list[Command]:
     return [[str(ROOT / "tools" / "bench"), "--full", "--json", str(given.report / "bench.json")]]
 
 
+def legal_variants(given: argparse.Namespace) -> list[Command]:
+    """Each by itself, and other groups of them every night."""
+    command = [str(VENV / "netblt-conformance"), "mutants", "--variants"]
+    groups = ["--together", "20", "--seed", str(given.first_seed)]
+    return [[*command, "--sweep"], [*command, "--sweep", *groups], [*command, "--profile", "etftp"]]
+
+
 def attack_program(name: str, *more: str) -> Command:
     """A program of reference_impl/tests/attacks against the built command."""
     folder = ROOT / "reference_impl" / "tests"
     built = [word for tool in ("netblt", "forge", "flakeway") for word in (f"--{tool}", str(BUILD / "bin" / tool))]
     path = f"PYTHONPATH={folder / 'sockets'}"
     return ["env", path, str(VENV / "python"), str(folder / "attacks" / f"{name}.py"), *built, *more]
-
-
-def legal_variants(given: argparse.Namespace) -> list[Command]:
-    """Each by itself, and other groups of them every night."""
-    command = [str(VENV / "netblt-conformance"), "mutants", "--variants"]
-    groups = ["--together", "20", "--seed", str(given.first_seed)]
-    return [[*command, "--sweep"], [*command, "--sweep", *groups], [*command, "--profile", "etftp"]]
 
 
 def attacks(_given: argparse.Namespace) -> list[Command]:

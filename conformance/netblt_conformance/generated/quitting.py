@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from netblt_conformance.cases.case import Case
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.tolerances import QUIET_US, TESTER_RETRY_US
@@ -13,7 +11,7 @@ from netblt_conformance.generated import findings
 from netblt_conformance.generated.illegal_opening import BEYOND
 from netblt_conformance.generated.moves import QUIT_REASON, Player
 from netblt_conformance.generated.sending import SendingPlayer
-from netblt_conformance.oracles.session import GROWTH
+from netblt_conformance.oracles.session import grown_max_us
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
@@ -109,9 +107,8 @@ def _cross(player: Player) -> None:
     with findings.due("QUIT-01"):
         peer.expect_type(Type.QUITACK)
     repeat(peer, player.repeats)
-    came_us = [seen.time_us for seen in peer.seen if seen.packet.type is Type.QUIT]
-    gaps_us = [after - before for before, after in itertools.pairwise(came_us)]
-    repeat_max_us = max(_REPEAT_MAX_US, GROWTH * max(gaps_us, default=0))  # data that end a buffer may take minutes
+    came_us = (seen.time_us for seen in peer.seen if seen.packet.type is Type.QUIT)
+    repeat_max_us = grown_max_us(_REPEAT_MAX_US, came_us)  # data that end a buffer may take minutes
     if player.repeats and peer.terms.iut_death_timer_s * S > repeat_max_us:
         with findings.due("QUIT-02"):
             peer.expect_type(Type.QUIT, repeat_max_us)

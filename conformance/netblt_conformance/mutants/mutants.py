@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
@@ -166,16 +167,26 @@ def apply(entry: Mutant | Variant, core: Path, to: Path) -> None:
 
 def edit(entry: Mutant | Variant, copy: Path) -> None:
     """Edits a copy of the core. MutantError unless each old text is there exactly once."""
+    for file, text in edited(entry, copy).items():
+        file.write_text(text, encoding="utf-8")
+
+
+def edited(entry: Mutant | Variant, core: Path, texts: Mapping[Path, str] = MappingProxyType({})) -> dict[Path, str]:
+    """The files that change, and their new texts. `texts`: of files that were edited before, though not in the core.
+    MutantError unless each old text is there exactly once."""
+    changed: dict[Path, str] = {}
     for change in entry.edits:
         try:
-            target = source_file(copy, change.file)
+            target = source_file(core, change.file)
         except MutantError as error:
             raise MutantError(f"mutant {entry.name}: {error}") from None
-        text = target.read_text(encoding="utf-8")
+        known = changed if target in changed else texts
+        text = known[target] if target in known else target.read_text(encoding="utf-8")
         count = text.count(change.old)
         if count != 1:
             raise MutantError(
                 f"mutant {entry.name}: its old text is {count} times in {change.file}, once is needed: the core has "
                 "changed, so bring the mutant up to date"
             )
-        target.write_text(text.replace(change.old, change.new), encoding="utf-8")
+        changed[target] = text.replace(change.old, change.new)
+    return changed

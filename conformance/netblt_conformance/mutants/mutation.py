@@ -105,7 +105,7 @@ def _first_error(words: str) -> str:
 
 
 @contextmanager
-def workshop(core: Path, dialect: Dialect = RFC998, *, long: bool = False) -> Iterator[Workshop]:
+def workshop(core: Path, dialect: Dialect = RFC998, *, long: bool = False, sweep: bool = False) -> Iterator[Workshop]:
     """Builds the reference, edited for the dialect; everything goes at the end."""
     if not core.is_dir():
         raise MutantError(f"{core}: no folder with the core's sources")
@@ -119,7 +119,7 @@ def workshop(core: Path, dialect: Dialect = RFC998, *, long: bool = False) -> It
             builder.link_iut(list(objects.values()), library)
         except builder.CompileError as error:
             raise MutantError(f"the core does not compile:\n{error}") from None
-        yield Workshop(folder, own, library, objects, dialect, long)
+        yield Workshop(folder, own, library, objects, dialect, long, sweep)
 
 
 # ---- running cases ----
@@ -390,8 +390,7 @@ def variants(wanted: Wanted) -> int:
 def _variants(wanted: Sequence[Variant], how: Wanted) -> int:
     began, wronged = time.monotonic(), 0
     stale: list[str] = []
-    with workshop(how.core, how.dialect, long=how.long) as plain:
-        made = replace(plain, sweep=how.sweep)
+    with workshop(how.core, how.dialect, long=how.long, sweep=how.sweep) as made:
         for variant, outcome in zip(
             wanted, in_parallel(both_judges, made, wanted, number_of_jobs(how.jobs)), strict=True
         ):

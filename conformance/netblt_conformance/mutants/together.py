@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from netblt_conformance.mutants.mutants import Edit, Variant, source_file
+from netblt_conformance.mutants.mutants import MutantError, Variant, edited
 
 SIZE = 4  # variants of one group
 
@@ -23,11 +23,13 @@ def _group(candidates: Sequence[Variant], core: Path) -> Variant:
     members: list[Variant] = []
     texts: dict[Path, str] = {}
     for candidate in candidates:
-        edited = _edited(candidate.edits, core, texts)
-        if edited is None or any(_excluded(candidate, member) for member in members):
+        if any(_excluded(candidate, member) for member in members):
+            continue
+        try:
+            texts |= edited(candidate, core, texts)
+        except MutantError:  # its old text is not there any more
             continue
         members.append(candidate)
-        texts |= edited
         if len(members) == SIZE:
             break
     return Variant(
@@ -40,15 +42,3 @@ def _group(candidates: Sequence[Variant], core: Path) -> Variant:
 
 def _excluded(one: Variant, other: Variant) -> bool:
     return one.name in other.not_with or other.name in one.not_with
-
-
-def _edited(edits: Sequence[Edit], core: Path, texts: Mapping[Path, str]) -> dict[Path, str] | None:
-    """The files that change, after the edits in `texts`. None: an old text is not there any more."""
-    changed: dict[Path, str] = {}
-    for edit in edits:
-        file = source_file(core, edit.file)
-        before = changed.get(file) or texts.get(file) or file.read_text(encoding="utf-8")
-        if before.count(edit.old) != 1:
-            return None
-        changed[file] = before.replace(edit.old, edit.new)
-    return changed

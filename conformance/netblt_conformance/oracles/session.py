@@ -9,6 +9,8 @@ and then.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from netblt_conformance.common.model import MICROSECONDS_PER_MS, Role
@@ -19,6 +21,13 @@ from netblt_conformance.packets.packets import Packet, Type, data_checksum
 
 _ROUND_TRIPS = 6  # a smoothed round trip and several times its variance
 GROWTH = 3  # of the time from one repetition to the next (AMB-44); doubling is usual
+
+
+def grown_max_us(limit_us: int, times_us: Iterable[int]) -> int:
+    """The next repetition comes within this: a limit for the first one, and GROWTH of the longest time from one of
+    those that came at `times_us` to the next."""
+    gaps_us = [later - earlier for earlier, later in itertools.pairwise(times_us)]
+    return max(limit_us, GROWTH * max(gaps_us, default=0))
 
 
 def after(a: int, b: int) -> bool:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from typing import Any
 
 from netblt_conformance.common import tolerances
@@ -13,7 +12,7 @@ from netblt_conformance.common.model import MICROSECONDS_PER_MS, MICROSECONDS_PE
 from netblt_conformance.common.sizes import Limits, SizesError
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
-from netblt_conformance.oracles.session import GROWTH
+from netblt_conformance.oracles.session import grown_max_us
 from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Packet, Type
 from netblt_conformance.peer.exchange import Agreed, Exchange, Seen, UnmetError
@@ -155,8 +154,7 @@ class Peer(Exchange):
         (OPEN-03)."""
         if not self.opens:
             return self.tolerances.setup_max_us
-        gaps_us = [after.time_us - before.time_us for before, after in itertools.pairwise(self.opens)]
-        return max(self.tolerances.open_retry_max_us, GROWTH * max(gaps_us, default=0))
+        return grown_max_us(self.tolerances.open_retry_max_us, (seen.time_us for seen in self.opens))
 
     def response_values(self, **override: Any) -> Packet:
         """The RESPONSE to the last OPEN: its proposal, restricted to the tester's limits and to `override`."""

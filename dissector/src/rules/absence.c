@@ -96,7 +96,7 @@ static double silent_since(const struct nb_event *event, int end, const double p
     if (previous[end] < 0 || stream->active != end || answered == 0) {
         return previous[end];
     }
-    return MAX(previous[end], (double)nb_record_at(answered - 1)->now_ns / 1e9);
+    return MAX(previous[end], nb_seconds(nb_time_of(answered)));
 }
 
 /* TIMER-11: the peer has been silent for longer than this one waits. */
