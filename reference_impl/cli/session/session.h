@@ -18,7 +18,7 @@
  * session_files.c   what is sent or stored; dest.c: where
  * settle.c          from one transfer to the next
  * step.c            one transfer: its data, and what its end means for the session
- * place.c           a passive end: peers that may be the right one
+ * only_place.c      a passive end: peers that may be the right one
  * retry.c           what passes, and when to try again
  * windows.c         --schedule; schedule.c: its windows
  * path_notes.c      what its transfers show of the path

@@ -90,6 +90,18 @@ def a_receiver_that_was_stopped_asks_for_nothing_that_its_socket_holds(folder: s
         assert 0 in counts, f"{encap}: packets arrived twice in each of {ATTEMPTS} attempts"
 
 
+def a_receiver_reports_the_quit_of_its_sender_before_it_stops_answering_repetitions(folder: str) -> None:
+    transfer = Transfer(folder, *lab.joined_hosts(), *IPV4_WAYS[1])
+    transfer.sender.send_signal(signal.SIGINT)
+    assert transfer.receiver.stderr is not None
+    assert "stopped the transfer: interrupted by the user" in transfer.receiver.stderr.readline()
+    assert transfer.receiver.poll() is None
+    transfer.receiver.send_signal(signal.SIGINT)
+    transfer.receiver.communicate(timeout=lab.PATIENCE_S)
+    assert transfer.receiver.returncode == INTERRUPTED
+    transfer.sender.communicate(timeout=lab.PATIENCE_S)
+
+
 def a_path_that_becomes_narrower_is_used_in_fragments(folder: str) -> None:
     for encap, address in ALL_WAYS:
         left, right = lab.joined_hosts()
@@ -151,6 +163,7 @@ def main() -> None:
     lab.enter_user_namespace()
     tests: list[Callable[[str], None]] = [
         a_link_that_is_down_for_a_while_delays_the_transfer,
+        a_receiver_reports_the_quit_of_its_sender_before_it_stops_answering_repetitions,
         a_path_that_becomes_narrower_is_used_in_fragments,
         a_termination_signal_at_any_moment_of_the_start_ends_the_process,
         a_host_that_does_not_take_netblt_is_named_at_once,
