@@ -112,11 +112,9 @@ def violations(
     step_us: int = STEP_US,
     *,
     data_checksum: bool = False,
-    data_bytes: int | None = None,
+    data: bytes | None = None,
 ) -> list[Violation]:
-    monitor = Monitor(
-        Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT, data_bytes=data_bytes)
-    )
+    monitor = Monitor(Session(role, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT, data=data))
     show(monitor, setup(role, data_checksum=data_checksum) + steps, 0, step_us)
     monitor.finish()
     return monitor.violations
@@ -527,26 +525,46 @@ def test_a_message_that_is_passed_over_accuses_the_rule_that_it_comes_under(
     assert found == [requirement]
 
 
+ALL_DATA = bytes([0, 0, 7, 7, 0, 1, 7, 7]) + b"abcdefgh"
 SHORT_LDATA = sends(1, 0, 2, type=Type.LDATA, data=b"ab", flags=0)
 SHORT_DATA = sends(1, 0, 2, type=Type.DATA, data=b"ab", flags=1)
 
 
 @pytest.mark.parametrize(
-    ("short", "data_bytes", "requirement"),
+    ("short", "data", "requirement"),
     [
-        pytest.param(SHORT_LDATA, 10, "DATA-09", id="LDATA ends the data: the flag is missing"),
-        pytest.param(SHORT_LDATA, 16, "DATA-02", id="data are left: the buffer is short"),
+        pytest.param(SHORT_LDATA, ALL_DATA[:10], "DATA-09", id="LDATA ends the data: the flag is missing"),
+        pytest.param(SHORT_LDATA, ALL_DATA[:16], "DATA-02", id="data are left: the buffer is short"),
         pytest.param(SHORT_LDATA, None, "DATA-02", id="LDATA, and nobody knows how many bytes there are"),
-        pytest.param(SHORT_DATA, 10, "DATA-04", id="DATA ends the data: LDATA is due"),
-        pytest.param(SHORT_DATA, 12, "DATA-03", id="data are left: the packet is short"),
+        pytest.param(SHORT_DATA, ALL_DATA[:10], "DATA-04", id="DATA ends the data: LDATA is due"),
+        pytest.param(SHORT_DATA, ALL_DATA[:12], "DATA-03", id="data are left: the packet is short"),
         pytest.param(SHORT_DATA, None, "DATA-03", id="DATA, and nobody knows how many bytes there are"),
     ],
 )
 def test_what_is_wrong_with_a_short_packet_depends_on_whether_it_ends_the_data(
-    short: Step, data_bytes: int | None, requirement: str
+    short: Step, data: bytes | None, requirement: str
 ) -> None:
-    found = violations(PASSIVE_SENDER, [*STARTED, sends(0, 0, 2), sends(0, 1, 2), short], data_bytes=data_bytes)
+    found = violations(PASSIVE_SENDER, [*STARTED, sends(0, 0, 2), sends(0, 1, 2), short], data=data)
     assert [one.requirement for one in found] == [requirement]
+
+
+IN_PLACE = [sends(0, 0, 2), sends(0, 1, 2), sends(1, 0, 2, data=b"abcd")]
+
+
+@pytest.mark.parametrize(
+    ("steps", "found"),
+    [
+        pytest.param([*IN_PLACE, sends(1, 1, 2, data=b"efgh")], [], id="the data of the client"),
+        pytest.param([*IN_PLACE, sends(1, 1, 2, data=b"efg")], [], id="less than all: another requirement"),
+        pytest.param([*IN_PLACE, sends(1, 1, 2, data=b"abcd")], ["DATA-08"], id="data of another place"),
+        pytest.param([sends(1, 0, 2, data=b"efgh")], ["DATA-08"], id="one of several packets, before others"),
+        pytest.param([sends(0, 0, 2, data=b"00")], ["DATA-03"], id="another size: no place is known"),
+        pytest.param([told(go(3, 9)), sends(1, 0, 2, data=b"efgh")], [], id="GOs that leave numbers out"),
+    ],
+)
+def test_data_packets_hold_the_data_of_the_client_each_byte_in_its_place(steps: list[Step], found: list[str]) -> None:
+    seen = violations(PASSIVE_SENDER, [*STARTED, *steps], data=ALL_DATA)
+    assert [one.requirement for one in seen] == found
 
 
 def test_one_fault_in_many_packets_is_told_once() -> None:

@@ -231,11 +231,9 @@ class Case:
         sizes: Sizes,
         earlier: Monitor | None = None,
     ) -> Setting:
-        to_send = len(data) if self.role.sender else None
+        to_send = data if self.role.sender else None
         link = self.link
-        session = Session(
-            self.role, own_port, self._iut_port, link.delay_us, link.real_time, self.tolerances, data_bytes=to_send
-        )
+        session = Session(self.role, own_port, self._iut_port, link.delay_us, link.real_time, self.tolerances, to_send)
         monitor = Monitor(session, earlier, self.dialect.foreign)
         self.monitors.append(monitor)
         return Setting(

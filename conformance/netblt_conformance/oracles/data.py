@@ -197,8 +197,10 @@ class DataOracle(Oracle):
 
     def _is_everything(self, more_bytes: int = 0) -> bool:
         """Whether the implementation has sent all that its client has to send, with so many bytes that are new."""
+        if self.session.data is None:
+            return False
         packets = (packet for buffer in self._buffers.values() for packet in buffer.first.values())
-        return sum(len(packet.data) for packet in packets) + more_bytes == self.session.data_bytes
+        return sum(len(packet.data) for packet in packets) + more_bytes == len(self.session.data)
 
     def _judge_outstanding(self, terms: Packet, frame: int) -> None:
         """DATA-12: however many GOs came, no more than the agreed number of buffers are sending."""

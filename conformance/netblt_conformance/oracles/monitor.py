@@ -10,6 +10,7 @@ from netblt_conformance.oracles.answers import AnswerOracle
 from netblt_conformance.oracles.base import Check, Oracle, Violation
 from netblt_conformance.oracles.checksums import ChecksumOracle
 from netblt_conformance.oracles.closing import ClosingOracle
+from netblt_conformance.oracles.content import ContentOracle
 from netblt_conformance.oracles.control import ControlOracle
 from netblt_conformance.oracles.data import DataOracle
 from netblt_conformance.oracles.formats import FormatOracle
@@ -31,6 +32,7 @@ ORACLES: tuple[type[Oracle], ...] = (
     RequestOracle,
     AckOracle,
     DataOracle,
+    ContentOracle,
     OrderOracle,
     RateOracle,
     ClosingOracle,

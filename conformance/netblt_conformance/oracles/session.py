@@ -65,11 +65,11 @@ class Session:
         delay_us: int,
         real_time: bool,
         tolerances: Tolerances,
-        data_bytes: int | None = None,
+        data: bytes | None = None,
     ) -> None:
-        """`data_bytes`: what the client of a sending implementation has to send, where that is known."""
+        """`data`: what the client of a sending implementation has to send, where that is known."""
         self.role = role
-        self.data_bytes = data_bytes
+        self.data = data
         self.own_port = own_port
         self.iut_port = iut_port
         self.round_trip_us = 2 * delay_us
