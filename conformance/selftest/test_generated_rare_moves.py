@@ -5,11 +5,13 @@ is there for, and the reference passes."""
 from __future__ import annotations
 
 import dataclasses
+import random
 from pathlib import Path
 
 import pytest
 from netblt_conformance.common.model import Parameters
 from netblt_conformance.common.verdicts import Verdict
+from netblt_conformance.generated import script
 from netblt_conformance.generated.play import Played
 from netblt_conformance.links.sim import SimLinkFactory
 from netblt_conformance.packets import packets
@@ -22,6 +24,7 @@ SLOWEST = dataclasses.replace(SLOW, burst_size=4, burst_interval_ms=40_000, max_
 FOUR = dataclasses.replace(TERMS, max_buffers=4)
 TWO = dataclasses.replace(SLOW, max_buffers=2)
 SUMMED = dataclasses.replace(TERMS, data_checksum=True)
+LARGE = dataclasses.replace(TERMS, buffer_size=81_000, packet_size=9_000)
 NAMED = dataclasses.replace(TERMS, client_string="n" * 104)
 
 FAULTS = (
@@ -34,6 +37,7 @@ FAULTS = (
     "a-foreign-response-ends-the-repetition-of-open",
     "a-long-string-fills-its-field-without-nul",
     "ok-for-unsent-believed",
+    "data-taken-in-16-bits",
 )
 OTHERS = (  # that do not fit beside FAULTS
     "in-the-dally-null-ack-names-the-newest-ok",
@@ -76,6 +80,7 @@ def passes(played: Played) -> bool:
         ("passive-receiver", [WAIT, "ack 1", "data 0 0 1", WAIT, "restrict 1 20", "ack 2"], "CTRL-05", TERMS, 2 * 96),
         ("passive-sender", [], "WIRE-07", NAMED, 96),
         ("passive-sender", ["go", "go", "control", "wait 1000", "bad.unsent-ok 0"], "ROBUST-07", TWO, 4 * 192),
+        ("active-sender", [], "DATA-08", LARGE, 81_000),
     ],
 )
 def test_a_move_finds_its_fault(
@@ -216,3 +221,10 @@ def test_a_sender_may_wait_for_the_repetition_of_what_came_before_its_turn(tmp_p
     forgetful = with_faults(tmp_path, "nothing-taken-behind-a-hole")
     played = replayed(forgetful, "passive-sender", "gos-late 4", iut=FOUR, length=4 * FOUR.buffer_size)
     assert ([str(one) for one in played.done], played.faults) == (["gos-late 4"], [])
+
+
+def test_some_scripts_have_packets_of_more_than_a_byte_and_buffers_of_more_than_16_bits() -> None:
+    chance = random.Random(1)
+    sizes = [(one.iut.packet_size, one.iut.buffer_size) for one in (script.begin(chance) for _ in range(1000))]
+    assert any(0xFF < packet_size <= 1456 for packet_size, _ in sizes)
+    assert any(buffer_size > 0xFFFF for _, buffer_size in sizes)

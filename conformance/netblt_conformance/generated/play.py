@@ -294,7 +294,8 @@ def _end_legally(case: Case, player: Player) -> None:
             peer.buffer(number - peer.first_buffer)  # of which perhaps nothing came: it is requested
         assert isinstance(player, ReceivingPlayer)
         with _alive(case, player):
-            peer.finish(quitting.PATIENCE_US + peer.pace_us, done=player.done_lost < 0)
+            received = peer.finish(quitting.PATIENCE_US + peer.pace_us, done=player.done_lost < 0)
+        case.expect_intact(received, peer.data)
         with findings.due("CLOSE-04"):
             _close(player, peer)
     else:

@@ -28,6 +28,8 @@ PECULIAR = frozenset({PADDED, STEPS})
 _PACKET_BYTES = (16, 48, 64, 64, 17, 50)
 _TINY_BYTES = 7  # of the last packet of a buffer
 _PACKETS_PER_BUFFER = (1, 1, 1, 2, 2, 3, 3, 4, 4, 6, 6, 12, 20)
+# Seldom: lengths of more than a byte, and buffers of more than 2^16 bytes.
+_LARGE_PACKETS, _LARGE_PACKETS_SHARE = ((300, 3), (1000, 5), (1456, 12), (9000, 9)), 0.06
 # Seldom: packet numbers of more than a byte, and requests that are larger than a packet.
 _MANY_PACKETS, _MANY_PACKETS_SHARE = (260, 260, 1000), 0.03
 _BUFFERS = (1, 2, 3, 3, 4, 6, 8)
@@ -161,6 +163,8 @@ def begin(chance: random.Random, roles: tuple[Role, ...] = ALL_ROLES, *, illegal
     packet, count = chance.choice(_PACKET_BYTES), chance.choice(_PACKETS_PER_BUFFER)
     if chance.random() < _MANY_PACKETS_SHARE:
         packet, count = min(_PACKET_BYTES), chance.choice(_MANY_PACKETS)
+    elif chance.random() < _LARGE_PACKETS_SHARE:
+        packet, count = chance.choice(_LARGE_PACKETS)
     size = packet * count - chance.choice((0, 0, 0, chance.randrange(packet), packet - chance.randint(1, _TINY_BYTES)))
     burst, interval_ms = _SLOW_BURST if chance.random() < _SLOW_SHARE else chance.choice(_BURSTS)
     common = Parameters(
