@@ -38,12 +38,14 @@ FAULTS = (
     "a-long-string-fills-its-field-without-nul",
     "ok-for-unsent-believed",
     "data-taken-in-16-bits",
+    "second-connection-accepted-and-not-served",
 )
 OTHERS = (  # that do not fit beside FAULTS
     "in-the-dally-null-ack-names-the-newest-ok",
     "request-of-a-waiting-packet-counts-twice",
     "dally-ignores-the-timer-of-repeated-oks",
     "keepalives-defer-the-data-timer",
+    "keepalive-ends-opens",
 )
 BEYOND = ["go", "control", WAIT, "ok-beyond 0"]
 TWICE = ["go", "control", "lose 4", WAIT, "resend-twice 0 2"]
@@ -117,11 +119,21 @@ def test_another_move_finds_its_fault(
     assert [str(one) for one in good.done] == moves
 
 
-def test_an_open_is_repeated_when_a_foreign_response_came(factory: SimLinkFactory, wrong: SimLinkFactory) -> None:
-    for role in ("active-sender", "active-receiver"):
-        found = replayed(wrong, role, opening="foreign-lost 3")
+@pytest.mark.parametrize("role", ["active-sender", "active-receiver"])
+def test_an_open_is_repeated_when_packets_of_an_earlier_connection_came(
+    factory: SimLinkFactory, wrong: SimLinkFactory, wrong_otherwise: SimLinkFactory, role: str
+) -> None:
+    """A RESPONSE ends the repetition in one, a KEEPALIVE in the other."""
+    for implementation in (wrong, wrong_otherwise):
+        found = replayed(implementation, role, opening="foreign-lost 3")
         assert "OPEN-10" in [name for name, _ in found.faults]
-        assert passes(replayed(factory, role, opening="foreign-lost 3"))
+    assert passes(replayed(factory, role, opening="foreign-lost 3"))
+
+
+def test_a_connection_on_the_ports_of_an_earlier_one_is_served(factory: SimLinkFactory, wrong: SimLinkFactory) -> None:
+    found = replayed(wrong, "passive-sender", length=96)
+    assert "DEMUX-04" in [name for name, _ in found.faults]
+    assert passes(replayed(factory, "passive-sender", length=96))
 
 
 def test_a_dally_that_ignores_a_longer_timer_is_a_warning(

@@ -4,7 +4,6 @@
 
 from netblt_conformance.cases.case import PASSIVE, Case, case
 from netblt_conformance.common import tolerances
-from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.exchange import UnmetError
@@ -38,25 +37,13 @@ def run_again(t: Case, peer: ReceiverPeer | SenderPeer) -> bool:
     return True
 
 
-def is_alive(peer: ReceiverPeer | SenderPeer) -> bool:
-    """Whether an end does anything for the connection that its RESPONSE has set up (RFC 998 5.1): though its client
-    gives no buffer, a KEEPALIVE comes before the death timer that the tester has declared expires (5.2.3)."""
-
-    def acts() -> bool:
-        return any(seen.packet.type not in (None, Type.RESPONSE) for seen in peer.seen)
-
-    if not acts():
-        peer.listen(peer.parameters.death_timer_s * S)
-    return acts()
-
-
 def expect_service(t: Case, peer: ReceiverPeer | SenderPeer) -> None:
     """A RESPONSE with the ID of a new OPEN is no late copy: a transfer follows, or the client gives no buffer."""
     if run_again(t, peer):
         return
     expected = "a transfer after RESPONSE"
     text = "a new OPEN got RESPONSE, and no packet follows it in the new connection"
-    t.must(is_alive(peer), text, expected=f"{expected}, or at least a KEEPALIVE")
+    t.must(peer.is_served(), text, expected=f"{expected}, or at least a KEEPALIVE")
     t.should(False, "a new OPEN got RESPONSE, but no transfer follows it", expected=expected)
 
 

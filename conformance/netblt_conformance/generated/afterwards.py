@@ -42,6 +42,11 @@ PORTS_REFUSED = Check(
     seen="a new OPEN on the ports of a closed connection was answered with ABORT",
     verdict=Verdict.WARN,
 )
+NOT_SERVED = Check(
+    "DEMUX-04",
+    expected="at least a KEEPALIVE",
+    seen="a new OPEN on the ports of a closed connection got RESPONSE, and no packet follows it",
+)
 _LISTEN_US = 10 * S
 _ROUND_TRIPS_MAX = 8
 
@@ -113,4 +118,9 @@ def _again(case: Case, peer: ReceiverPeer | SenderPeer) -> None:
         if seen.packet.type is Type.ABORT:
             findings.tell(second, PORTS_REFUSED, seen.frame)
         elif seen.packet.type is Type.RESPONSE:
+            second.settle(seen.packet, seen.packet.death_timer_s)
+            if isinstance(second, ReceiverPeer):
+                second.go(0)
+            if not second.is_served():
+                findings.tell(second, NOT_SERVED, seen.frame)
             second.send_abort()

@@ -102,10 +102,11 @@ def _awaits(peer: ReceiverPeer | SenderPeer) -> Packet:
 
 
 def _foreign(case: Case, peer: ReceiverPeer | SenderPeer, bit: int = 0) -> bool:
-    """Late packets of an earlier connection between the same ports (OPEN-10): a RESPONSE, and a GO, without which a
-    sender would send nothing. It may be kept until the connection is open (AMB-22)."""
+    """Late packets of an earlier connection between the same ports (OPEN-10): a KEEPALIVE, a RESPONSE, and a GO.
+    Without a GO a sender would send nothing; it may be kept until the connection is open (AMB-22)."""
     del case
     _awaits(peer)
+    peer.link.send(peer.forge.packet(Type.KEEPALIVE), peer.address)
     peer.send_response(unique_id=peer.unique_id ^ 1 << bit % 32)
     if isinstance(peer, ReceiverPeer):
         peer.link.send(peer.forge.control([Message(Kind.GO, 1, peer.first_buffer)]), peer.address)

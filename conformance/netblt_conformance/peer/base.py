@@ -257,6 +257,18 @@ class Peer(Exchange):
     def ms(self, milliseconds: int) -> int:
         return milliseconds * MICROSECONDS_PER_MS
 
+    def is_served(self) -> bool:
+        """Whether the implementation does anything for the connection that its RESPONSE has set up (RFC 998 5.1).
+        Though its client gives no buffer, a KEEPALIVE comes before the death timer that the tester has declared
+        expires (5.2.3)."""
+
+        def acts() -> bool:
+            return any(seen.packet.type not in (None, Type.RESPONSE) for seen in self.seen)
+
+        if not acts():
+            self.listen(self.parameters.death_timer_s * MICROSECONDS_PER_S)
+        return acts()
+
     # ---- outcome ----
 
     def expect_success(self, within_us: int | None = None) -> None:
