@@ -32,6 +32,7 @@ OTHERS = (  # that do not fit beside FAULTS
     "a-quit-in-the-dally-closes",
     "no-keepalive-while-quit-waits",
     "response-copies-do-not-defer-death",
+    "packets-of-others-defer-death",
 )
 SLOW = [WAIT, "ack 1", "data 0 0", "wait 20000", "client-quit-slow 0"]
 
@@ -87,6 +88,7 @@ def test_the_fault_that_needs_the_move_is_found_and_the_reference_passes(
         ("passive-receiver", [WAIT, "ack 1", "data 0 0", "data-zeroed 0 1 9"], "CTRL-14"),
         ("active-sender", ["trickle 1"], "TIMER-10"),
         ("active-sender", ["publish 2000", "done-lost 4"], "QUIT-03"),
+        ("passive-receiver", [WAIT, "silent 1"], "TIMER-10"),
         ("passive-receiver", SLOW, "TIMER-11"),
     ],
 )

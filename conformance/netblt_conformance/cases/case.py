@@ -410,11 +410,11 @@ class Case:
             expected="a death timer that is greater than zero",
         )
 
-    def expect_death(self, peer: ReceiverPeer | SenderPeer) -> bool:
+    def expect_death(self, peer: ReceiverPeer | SenderPeer, meanwhile: Callable[[], None] | None = None) -> bool:
         """The tester is silent: the implementation gives the connection up. A receiver, whose CONTROLs no end
         acknowledges, must (RFC 998 5.2.1); a sender "can" (5.2.3): False, and a WARN, for one that stays (AMB-65)."""
         try:
-            peer.expect_failure(tolerances.death_max_us(peer.terms.iut_death_timer_s))
+            peer.expect_failure(tolerances.death_max_us(peer.terms.iut_death_timer_s), meanwhile)
         except UnmetError as unmet:
             if not self.role.sender or self.link.status().succeeded:
                 raise

@@ -178,7 +178,7 @@ class Player(ABC):
             case "second", () if not self.script.role.active and self.may_leave():
                 self._second()
             case "stray", (which,) if which < len(STRAYS):
-                self._stray(*STRAYS[which])
+                self.stray(which)
             case "hush", () if self._may_hush():
                 self._hush()
             case name, () if name == QUIT_ENDLESS and self.may_leave():
@@ -192,8 +192,9 @@ class Player(ABC):
                 return False
         return True
 
-    def _stray(self, kind: Type, source: bytes, ports_up: int) -> None:
+    def stray(self, which: int) -> None:
         """A packet of another connection, which must not change this one (DEMUX-01, DEMUX-02)."""
+        kind, source, ports_up = STRAYS[which % len(STRAYS)]
         peer = self.peer
         forge = dataclasses.replace(peer.forge, local_port=peer.own_port + ports_up)
         packet = forge.packet(kind) if kind is Type.KEEPALIVE else forge.reason(kind, "of another connection")

@@ -385,10 +385,19 @@ def _dally_max_us(peer: ReceiverPeer, published_ms: int) -> int:
 
 
 def _await_death(case: Case, player: Player) -> None:
-    """The death timer of the implementation runs as long as it declared (TIMER-10)."""
+    """The death timer of the implementation runs as long as it declared (TIMER-10). `silent` with a number: packets of
+    other connections come meanwhile (DEMUX-01)."""
     peer = player.peer
     declared_s, silent_us = peer.terms.iut_death_timer_s, peer.now_us
-    if not case.expect_death(peer):
+    next_us = silent_us
+
+    def disturb() -> None:
+        nonlocal next_us
+        if peer.now_us >= next_us:
+            player.stray(player.repeats)
+            next_us += declared_s * MICROSECONDS_PER_S // 2
+
+    if not case.expect_death(peer, disturb if player.repeats else None):
         return
     waited_us = peer.now_us - silent_us
     if waited_us < declared_s * MICROSECONDS_PER_S - case.tolerances.crossing_us - 2 * QUIET_US:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from netblt_conformance.common import tolerances
@@ -282,10 +283,16 @@ class Peer(Exchange):
             why = f"failure was reported to the client: {self.link.reason() or 'failure'}"
             raise UnmetError("success to be reported to the client", why)
 
-    def expect_failure(self, within_us: int | None = None) -> None:
-        """The implementation's client gets to know that the transfer failed."""
+    def expect_failure(self, within_us: int | None = None, meanwhile: Callable[[], None] | None = None) -> None:
+        """The implementation's client gets to know that the transfer failed. `meanwhile` is called often until then."""
+
+        def failed() -> bool:
+            if meanwhile is not None and not self._status_known():
+                meanwhile()
+            return self._status_known()
+
         within_us = within_us or self.tolerances.close_max_us
-        self.until(self._status_known, within_us, "a failure to be reported to the client", Awaited.FAILURE)
+        self.until(failed, within_us, "a failure to be reported to the client", Awaited.FAILURE)
         if not self.link.status().failed:
             raise UnmetError("failure to be reported to the client", "success was reported")
 
