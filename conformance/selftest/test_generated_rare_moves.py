@@ -156,12 +156,21 @@ def test_parts_of_a_queue_come_in_either_order_where_no_control_held_so_much(fac
     assert [str(one) for one in old.done] == ["go", "go", "control"]
 
 
-@pytest.mark.parametrize("role", ["active-sender", "passive-sender"])
-def test_a_sender_may_end_an_empty_transfer_by_quit(role: str, tmp_path: Path, built_library: Path) -> None:
+@pytest.mark.parametrize(
+    ("role", "moves"),
+    [
+        ("active-sender", ["go", "control"]),
+        ("passive-sender", ["go", "control"]),
+        ("active-sender", ["bad.response.death_timer_s 378 65535"]),
+    ],
+)
+def test_a_sender_may_end_an_empty_transfer_by_quit(
+    role: str, moves: list[str], tmp_path: Path, built_library: Path
+) -> None:
     """AMB-41."""
     del built_library
     quits = with_faults(tmp_path, "an-empty-transfer-is-quit")
-    played = replayed(quits, role, "go", "control", length=0)
+    played = replayed(quits, role, *moves, length=0)
     assert passes(played)
     assert Type.QUIT in [packets.read(frame.packet[IP_BYTES:]).type for frame in played.capture.frames]
 

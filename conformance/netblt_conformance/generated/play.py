@@ -210,7 +210,7 @@ def _transfer(case: Case, player: Player, choose: Next, done: list[Move]) -> Non
             timing.judge(player.peer, player.script.iut)
             afterwards.judge(case, player)
     except UnmetError:
-        if not player.concluded(case) and not _declines(player):
+        if not _declines(player) and not player.concluded(case):
             raise
 
 
