@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -200,21 +202,60 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
+@contextlib.contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Inside, a signal waits: an import that is interrupted ends in a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _open_streams() -> None:
+    """A standard stream that is closed becomes /dev/null: no file that is opened later may take its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or os.fdopen(os.dup(1), "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(os.dup(2), "w", encoding="utf-8")
+
+
+def _close_output() -> None:
+    """Nothing more is written to standard output, also not when the process ends."""
+    with contextlib.suppress(OSError, ValueError):  # no file, as in a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(words: Sequence[str]) -> int:
+    with _signals_wait():
+        parser = build_parser()
+        options, unknown = parser.parse_known_args(words)
+        if unknown:  # with the usage of the command that was given, not of all
+            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        action = _function(COMMANDS[options.command].action)
+    status = int(action(options))
+    sys.stdout.flush()
+    return status
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit status. One that states a verdict is left to the commands: whatever ends them ends with 2."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [EXPERIMENT]:
         from netblt_plan import cli as plan
 
         return plan.main(plan.renamed(words[1:]))
-    parser = build_parser()
-    options, unknown = parser.parse_known_args(words)
-    if unknown:  # with the usage of the command that was given, not of all
-        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    _open_streams()
     try:
         with _ended_by_signals():
-            return int(_function(COMMANDS[options.command].action)(options))
+            return _run(words)
+    except SystemExit:  # help, or wrong usage; what follows takes time to look up
+        raise
     except BrokenPipeError:
-        sys.stderr.close()
+        _close_output()
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
     except _catalogue_error() as error:
@@ -222,6 +263,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(fit(f"error: catalogue: {mistake}"), file=sys.stderr)
     except _expected_errors() as error:
         print(fit_lines(f"error: {error}"), file=sys.stderr)
+    except OSError as error:  # a full disk, a file that went
+        _close_output()
+        where = f"{error.filename}: " if error.filename else ""
+        print(fit_lines(f"error: {where}{error.strerror or error}"), file=sys.stderr)
+    except Exception:
+        traceback.print_exc()
     return ExitCode.COULD_NOT_RUN
 
 
