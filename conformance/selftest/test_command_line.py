@@ -231,3 +231,17 @@ def test_standard_output_that_is_closed_or_full_shows_no_traceback(words: list[s
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "error: No space left on device")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["run", "--adapter"], ["campaign", "run"], ["replay"], ["play"], ["bakeoff"], ["experiment"]],
+)
+def test_a_toml_file_that_is_no_text_is_named_with_the_byte(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "junk.toml"
+    file.write_bytes(b"a = \xff")
+    assert main([*words, str(file)]) == 2
+    assert capsys.readouterr().err == f"error: {file}: not UTF-8 text, at byte 4\n"

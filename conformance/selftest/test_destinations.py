@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from netblt_conformance.commands import cli
 from netblt_conformance.commands.cli import COMMANDS, main
 from netblt_conformance.common.destinations import output_file, output_file_or_stdout, output_folder
 from netblt_conformance.common.errors import LinkUnavailableError
+from netblt_plan import cli as plan
 
 FILES = [
     ("run", "--junit"),
@@ -112,3 +115,49 @@ def test_standard_output_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert output_file_or_stdout("--x")("file") == "file"
     with pytest.raises(LinkUnavailableError, match="embedded null byte"):
         output_file("--x")("a\0b")
+
+
+# ---- netblt-plan ----
+
+
+PLANNED = ["--rate", "4M", "--rtt", "20ms", "--size", "300k"]
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "what"),
+    [
+        (["run", "template", "--report"], "--report", "folder"),
+        (["run", "template", "--row", "automatic", "--capture"], "--capture", "file"),
+        (["run", "template", "--csv"], "--csv", "file"),
+        (["compare", "--json"], "--json", "file"),
+        (["plan", *PLANNED, "--picture"], "--picture", "file"),
+    ],
+)
+def test_a_plan_is_not_made_when_its_results_cannot_be_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], option: str, what: str
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    path = file / "x.svg"
+    assert plan.main([*words, str(path)]) == 2
+    assert capsys.readouterr() == ("", f"error: {option} {path}: Not a directory; choose another {what}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["run", "template", "--time", "nan"], ["run", "template", "--seeds", "0"], ["run", "template", "--seed", "-1"]],
+)
+def test_a_number_without_meaning_is_refused(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        plan.main(words)
+    assert ended.value.code == 2
+    assert f"argument {words[2]}: '{words[3]}' is no " in capsys.readouterr().err
+
+
+def test_standard_output_of_a_plan_may_be_full_or_end_early() -> None:
+    command = [sys.executable, "-m", "netblt_plan", "list"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "error: No space left on device\n")
+    ended = subprocess.run(["sh", "-c", 'exec "$@" | :', "sh", *command], capture_output=True, text=True)
+    assert ended.stderr == ""

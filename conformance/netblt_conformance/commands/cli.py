@@ -8,18 +8,14 @@ A sub-command's modules are imported when it is given, so that help and mistakes
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
-import os
-import signal
 import sys
-import threading
-import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from netblt_conformance import __version__
+from netblt_conformance.common import ending
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit, fit_lines
 
@@ -184,53 +180,8 @@ def _catalogue_error() -> Any:
     return CatalogueError
 
 
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does: its processes end with it, and its temporary files go."""
-
-    def end(_number: int, _frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGTERM)
-    handles = before is signal.SIG_DFL and threading.current_thread() is threading.main_thread()
-    if handles:
-        signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        if handles and signal.getsignal(signal.SIGTERM) is end:  # else it is ignored until the end of the process
-            signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
-def _signals_wait() -> Iterator[None]:
-    """Inside, a signal waits: an import that is interrupted ends in a traceback."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _open_streams() -> None:
-    """A standard stream that is closed becomes /dev/null: no file that is opened later may take its number."""
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-    sys.stdout = sys.stdout or os.fdopen(os.dup(1), "w", encoding="utf-8")
-    sys.stderr = sys.stderr or os.fdopen(os.dup(2), "w", encoding="utf-8")
-
-
-def _close_output() -> None:
-    """Nothing more is written to standard output, also not when the process ends."""
-    with contextlib.suppress(OSError, ValueError):  # no file, as in a test
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _run(words: Sequence[str]) -> int:
-    with _signals_wait():
+    with ending.signals_wait():
         parser = build_parser()
         options, unknown = parser.parse_known_args(words)
         if unknown:  # with the usage of the command that was given, not of all
@@ -248,27 +199,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from netblt_plan import cli as plan
 
         return plan.main(plan.renamed(words[1:]))
-    _open_streams()
+    ending.open_streams()
     try:
-        with _ended_by_signals():
+        with ending.ended_by_signals():
             return _run(words)
     except SystemExit:  # help, or wrong usage; what follows takes time to look up
         raise
-    except BrokenPipeError:
-        _close_output()
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
     except _catalogue_error() as error:
         for mistake in error.mistakes:
             print(fit(f"error: catalogue: {mistake}"), file=sys.stderr)
     except _expected_errors() as error:
         print(fit_lines(f"error: {error}"), file=sys.stderr)
-    except OSError as error:  # a full disk, a file that went
-        _close_output()
-        where = f"{error.filename}: " if error.filename else ""
-        print(fit_lines(f"error: {where}{error.strerror or error}"), file=sys.stderr)
-    except Exception:
-        traceback.print_exc()
+    except BaseException as error:
+        ending.explain(error)
     return ExitCode.COULD_NOT_RUN
 
 
