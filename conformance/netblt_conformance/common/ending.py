@@ -36,7 +36,8 @@ def ended_by_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_wait() -> Iterator[None]:
-    """Inside, a signal waits: an import that is interrupted ends in a traceback."""
+    """Inside, a signal waits: an import that is interrupted ends in a traceback. Processes and threads that begin
+    inside get no signals."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         yield
