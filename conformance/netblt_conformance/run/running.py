@@ -324,6 +324,7 @@ def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None 
         except KeyboardInterrupt:
             listener.interruption.hold()
             listener.interrupted = True
+        plan.factory.tidy()
         listener.progress.clear()
         return _finish(plan, listener, time.monotonic() - began)
 
