@@ -84,6 +84,13 @@ def test_each_command_of_the_table_has_options_and_help_within_80_columns(
     assert callable(getattr(importlib.import_module(f"{PACKAGE}.{module}"), function))
 
 
+def test_a_selection_with_a_line_end_is_refused_as_any_other_that_is_not_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["list", "--select", "not\nthere"]) == 2
+    assert "no such requirement, area or case" in capsys.readouterr().err
+
+
 def test_an_ambiguity_that_is_not_there_is_refused_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "AMB-00"]) == 2
     assert "there are AMB-01 to AMB-" in capsys.readouterr().err
