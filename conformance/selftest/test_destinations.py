@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files and folders for results are tried before any work, and the trial leaves nothing behind."""
+"""Files and folders for results are tried before any work, and the trial leaves nothing."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_no_option_for_results_is_used_untried(name: str) -> None:
             assert action.type not in (None, Path), action.option_strings
 
 
-def test_a_trial_leaves_nothing_behind_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_trial_leaves_nothing_and_changes_nothing(tmp_path: Path) -> None:
     output_file("--x")(str(tmp_path / "new"))
     output_folder("--x")(str(tmp_path / "a" / "b"))
     assert not list(tmp_path.iterdir())

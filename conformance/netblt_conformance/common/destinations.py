@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Types of options that name files and folders for results. Each is tried while the command line is read, so that no
-work is done whose results cannot be stored. Nothing is left behind by the trial."""
+work is done whose results cannot be stored. The trial leaves nothing."""
 
 from __future__ import annotations
 
