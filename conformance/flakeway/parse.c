@@ -65,7 +65,8 @@ static bool parse_action_head(fw_words *words, flakeway_action *action)
     } else {
         return fw_fail(words, word,
                        "is no action or rate; known are pass, drop, delay, duplicate, swap, hold, corrupt, "
-                       "truncate, hook; loss, reorder, latency, jitter, rate, queue");
+                       "truncate, hook; loss, reorder, latency, jitter, spread, gilbert, rate, frames, queue, framing, "
+                       "cells, mtu");
     }
     return true;
 }

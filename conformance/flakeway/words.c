@@ -54,6 +54,17 @@ bool fw_word_value(fw_word word, const char *key, fw_word *value)
     return true;
 }
 
+enum { SHOWN_MAX = 64 }; /* characters of a word in a message */
+
+/* The beginning of a word, fit for a terminal: any file may be given as one with rules. */
+static void copy_printable(fw_word word, char shown[static SHOWN_MAX + 1])
+{
+    size_t length = word.length > SHOWN_MAX ? SHOWN_MAX : word.length;
+    for (size_t i = 0; i < length; i++)
+        shown[i] = (char)(word.start[i] > ' ' && word.start[i] <= '~' ? word.start[i] : '?');
+    shown[length] = '\0';
+}
+
 bool fw_fail(const fw_words *words, fw_word word, const char *what)
 {
     flakeway_error *error = words->error;
@@ -62,8 +73,9 @@ bool fw_fail(const fw_words *words, fw_word word, const char *what)
         if (word.length == 0) {
             snprintf(error->message, sizeof error->message, "%s", what);
         } else {
-            int shown = word.length > 64 ? 64 : (int)word.length;
-            snprintf(error->message, sizeof error->message, "\"%.*s\" %s", shown, word.start, what);
+            char shown[SHOWN_MAX + 1];
+            copy_printable(word, shown);
+            snprintf(error->message, sizeof error->message, "\"%s\" %s", shown, what);
         }
     }
     return false;

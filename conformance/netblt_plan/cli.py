@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from netblt_conformance import __version__
+from netblt_conformance.common import ending
+from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.verdicts import ExitCode
 
 from netblt_plan import experiments, plan_command
@@ -46,13 +48,19 @@ def _with_command(words: list[str]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = build_parser().parse_args(_with_command(list(sys.argv[1:] if arguments is None else arguments)))
+    ending.open_streams()
     try:
-        return int(options.function(options))
-    except (ScenarioError, WorldError) as error:
+        with ending.ended_by_signals():
+            options = build_parser().parse_args(_with_command(list(sys.argv[1:] if arguments is None else arguments)))
+            status = int(options.function(options))
+            sys.stdout.flush()
+            return status
+    except SystemExit:  # help, or wrong usage
+        raise
+    except (LinkUnavailableError, ScenarioError, WorldError) as error:
         print(f"error: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+    except BaseException as error:
+        ending.explain(error)
     return ExitCode.COULD_NOT_RUN
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.common import tables
+from netblt_conformance.common.arguments import at_least_one, not_negative
+from netblt_conformance.common.destinations import STDOUT, output_file, output_file_or_stdout, output_folder
 from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode
 
@@ -24,6 +26,7 @@ from netblt_plan.scenario import Run, Scenario, ScenarioError
 DEFAULT_SEED = 1
 DEFAULT_COMPARED = "geostationary"
 DEFAULT_COMPARE_S = 20.0
+_TIME_MAX_S = 86400
 
 
 def add_list(parser: argparse.ArgumentParser) -> None:
@@ -37,11 +40,16 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "--link", choices=("sim", "wire"), default="sim", help="virtual time (default), or real packets"
     )
     parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="an HTML page and plots as SVG; of a table: with --row"
+        "--report",
+        type=output_folder("--report"),
+        metavar="DIR",
+        help="an HTML page and plots as SVG; of a table: with --row",
     )
-    parser.add_argument("--capture", type=Path, metavar="FILE", help="with --row: a pcapng of its first seed")
-    parser.add_argument("--time", type=float, metavar="S", help="with --link wire: seconds for each run")
-    parser.add_argument("--seeds", type=_positive, metavar="N", help="seeds for each run, instead of the file's")
+    parser.add_argument(
+        "--capture", type=output_file("--capture"), metavar="FILE", help="with --row: a pcapng of its first seed"
+    )
+    parser.add_argument("--time", type=_seconds, metavar="S", help="with --link wire: seconds for each run")
+    parser.add_argument("--seeds", type=at_least_one, metavar="N", help="seeds for each run, instead of the file's")
     _common_options(parser)
     parser.set_defaults(function=_run_on_link)
 
@@ -63,20 +71,27 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE.toml",
         help="the scenario whose link is used (default: %(default)s)",
     )
-    parser.add_argument("--time", type=float, metavar="S", help=f"for each program (default: {DEFAULT_COMPARE_S:g})")
+    parser.add_argument("--time", type=_seconds, metavar="S", help=f"for each program (default: {DEFAULT_COMPARE_S:g})")
     _common_options(parser)
     parser.set_defaults(function=_compare)
 
 
 def _seed_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help=f"first seed (default: {DEFAULT_SEED})")
+    parser.add_argument("--seed", type=not_negative, default=DEFAULT_SEED, help=f"first seed (default: {DEFAULT_SEED})")
 
 
 def _common_options(parser: argparse.ArgumentParser) -> None:
     _seed_option(parser)
     parser.add_argument("--row", metavar="N", help="only this row, by its number, or run, by its name")
-    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="results as JSON, instead of the table")
-    parser.add_argument("--csv", nargs="?", const="-", metavar="FILE", help="results as CSV, instead of the table")
+    for name, what in (("--json", "JSON"), ("--csv", "CSV")):
+        parser.add_argument(
+            name,
+            nargs="?",
+            const=STDOUT,
+            type=output_file_or_stdout(name),
+            metavar="FILE",
+            help=f"results as {what}, instead of the table",
+        )
 
 
 def renamed(words: Sequence[str]) -> list[str]:
@@ -88,10 +103,13 @@ def renamed(words: Sequence[str]) -> list[str]:
     return ["run", *words] if words else ["list"]
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= _TIME_MAX_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0, of {_TIME_MAX_S} at most")
     return value
 
 

@@ -13,6 +13,7 @@ from pathlib import Path as File
 from typing import Any
 
 from netblt_conformance.common import tables
+from netblt_conformance.common.destinations import try_file
 from netblt_conformance.common.tables import Column
 from netblt_conformance.common.verdicts import ExitCode
 
@@ -236,6 +237,8 @@ def command_plan(options: argparse.Namespace) -> int:
     path = _path(options)
     if path.packet_size < 1:
         raise ScenarioError(f"--mtu {path.mtu_bytes} leaves no room for data")
+    if not options.no_picture:
+        try_file("--picture", str(options.picture))
     seeds = [options.seed + i for i in range(_SEEDS)]
     found = plan(path, options.size, seeds)
     tried = _try(found, options, seeds) if options.trial and found.choice else None

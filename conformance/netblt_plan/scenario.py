@@ -6,12 +6,11 @@ from __future__ import annotations
 import copy
 import csv
 import dataclasses
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from netblt_conformance.common import paths
+from netblt_conformance.common import paths, toml_file
 
 from netblt_plan import fields, line, possible
 from netblt_plan.fields import Check
@@ -432,11 +431,9 @@ class _Reader:
 
     def read(self) -> Scenario:
         try:
-            raw = tomllib.loads(self.path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ScenarioError(f"{self.path}: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ScenarioError(f"{self.path}: {error}") from None
+            raw = toml_file.parse(self.path)
+        except toml_file.TomlError as error:
+            raise ScenarioError(str(error)) from None
         return self.scenario(raw)
 
     def scenario(self, raw: Tables) -> Scenario:

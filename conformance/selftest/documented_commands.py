@@ -19,7 +19,7 @@ from pathlib import Path
 
 from netblt_conformance.commands import cli
 from netblt_conformance.commands.describe import Json, describe
-from netblt_conformance.common import paths
+from netblt_conformance.common import destinations, paths
 from netblt_plan import cli as plan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -219,6 +219,10 @@ class _RefusalError(Exception):
     pass
 
 
+def _untried(path: Path) -> None:
+    del path
+
+
 def _parser_mistakes(program: str, words: list[str]) -> Iterator[str]:
     """The parser's own error."""
 
@@ -226,8 +230,9 @@ def _parser_mistakes(program: str, words: list[str]) -> Iterator[str]:
         raise _RefusalError(message)
 
     given = plan._with_command(words) if program == "netblt-plan" else words
-    before = argparse.ArgumentParser.error
+    before, tried = argparse.ArgumentParser.error, (destinations._try_file, destinations._try_folder)
     argparse.ArgumentParser.error = refuse  # type: ignore[assignment, method-assign]
+    destinations._try_file = destinations._try_folder = _untried  # files of the reader, not of this machine
     try:
         PARSED[program]().parse_args(given)
     except _RefusalError as refusal:
@@ -236,6 +241,7 @@ def _parser_mistakes(program: str, words: list[str]) -> Iterator[str]:
         pass  # --help, --version
     finally:
         argparse.ArgumentParser.error = before  # type: ignore[method-assign]
+        destinations._try_file, destinations._try_folder = tried
 
 
 def _script_mistakes(script: str, words: list[str]) -> Iterator[str]:

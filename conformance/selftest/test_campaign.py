@@ -11,6 +11,7 @@ import os
 import shlex
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,7 +148,12 @@ def test_a_killed_worker_changes_no_result(finished: Path) -> None:
     assert found == disturb.content(finished)
 
 
-def test_ctrl_c_leaves_a_folder_that_can_be_resumed(finished: Path, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_a_folder_that_can_be_resumed(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     output, file = tmp_path / "out", str(finished.parent / "campaign.toml")
     process = disturb.start("run", file, "--output", str(output), "--workers", "2")
     disturb.wait_until(lambda: disturb.blocks(output) >= 2 or process.poll() is not None)
@@ -158,6 +164,7 @@ def test_ctrl_c_leaves_a_folder_that_can_be_resumed(finished: Path, tmp_path: Pa
     assert "interrupted: " in text
     assert f"campaign resume {output}" in text
     assert disturb.alive(started) == []
+    assert not list(temporary.iterdir())
     assert 2 <= disturb.blocks(output) < PLAN.units // PLAN.block
 
     process = disturb.start("resume", str(output), "--workers", "1")
@@ -269,7 +276,7 @@ def test_a_crash_of_the_implementation_is_the_result_of_its_unit(tmp_path: Path,
 def test_the_end_of_a_runner_is_reported_and_the_next_block_gets_another(tmp_path: Path, built_library: Path) -> None:
     del built_library
     folder, package = state_of(tmp_path, small())
-    runner = Runner(package, folder.subject(folder.state()))
+    runner = Runner(package, folder.subject(folder.state()), tmp_path)
     try:
         assert runner.run(Order(0, 0, 20, "0", "-"))
         [process] = disturb.below(os.getpid(), disturb.RUNNER)
@@ -340,6 +347,22 @@ def test_an_estimate_is_computed_from_measured_blocks(finished: Path) -> None:
     assert one[2] == "processor time: 4 s"
     assert "1 machines with 10 cores: 0.4 s" in one[3]
     assert "100 machines with 10 cores: 0.004 s" in hundred[3]
+
+
+@pytest.mark.parametrize("action", ["run", "estimate"])
+def test_the_plugin_judges_and_no_temporary_file_is_left(
+    tmp_path: Path, built_library: Path, command: Command, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    del built_library
+    file = tmp_path / "campaign.toml"
+    file.write_text('layout = 1\nkind = "sweep"\nseed = 1\nunits = 40\nblock = 20\n')
+    further = ["--sample", "0.5"] if action == "estimate" else ["--workers", "1", "--output", str(tmp_path / "out")]
+    with tempfile.TemporaryDirectory() as temporary:  # tshark, which root runs as nobody, can pass no folder of pytest
+        Path(temporary).chmod(0o711)
+        monkeypatch.setenv("TMPDIR", temporary)
+        done = command("campaign", action, str(file), *further)
+        assert done.status == 0, done.errors
+        assert not list(Path(temporary).iterdir())
 
 
 def test_the_sample_of_an_estimate_covers_the_whole_campaign() -> None:

@@ -3,12 +3,23 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from netblt_conformance.catalogue.catalogue import requirements
+from netblt_conformance.commands.commands import sweep_candidates
+from netblt_conformance.run.loaded import Loaded, with_cases
+from netblt_conformance.run.selection import Candidate, Selection
 from selftest import documented_commands as documented
 from selftest.documented_commands import DOCUMENTS, Block, Shown, blocks, mistakes, shown_in, shown_in_text
 
 EXECUTED, ADAPTED, OUTPUT = "sh", "console", "text"
 KINDS = {EXECUTED, ADAPTED, OUTPUT, "toml", "python", "c", "json", "unmarked", "indented"}
+
+
+def candidates(loaded: Loaded) -> list[Candidate]:
+    return [*loaded.candidates(), *sweep_candidates()]
+
 
 pytestmark = pytest.mark.usefixtures("built_writer")
 ALL = [block for document in DOCUMENTS for block in blocks(document)]
@@ -25,6 +36,15 @@ def test_each_option_of_a_command_in_the_text_of_a_document_is_one_that_the_prog
     commands = [shown for document in DOCUMENTS for shown in shown_in_text(document)]
     assert len(commands) > 50
     assert [f"{shown.place}: {mistake}" for shown in commands for mistake in mistakes(shown)] == []
+
+
+def test_what_a_document_selects_is_there() -> None:
+    texts = {document: document.read_text(encoding="utf-8") for document in DOCUMENTS}
+    found = {one.strip("'") for text in texts.values() for one in re.findall(r"--select ('[^']+'|[^\s`\[]+)", text)}
+    assert len(found) > 8
+    with_cases(
+        lambda loaded: [Selection(one).check(candidates(loaded), requirements()) for one in found if one != "EXPR"]
+    )
 
 
 def test_each_block_with_commands_states_whether_it_is_executed() -> None:

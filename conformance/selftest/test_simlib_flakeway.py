@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 import pytest
+from netblt_conformance.common import paths
 from netblt_conformance.simlib import ActionKind, Direction, Flakeway, RuleError
 
 A_TO_B, B_TO_A = Direction.A_TO_B, Direction.B_TO_A
@@ -46,6 +48,22 @@ def test_decisions_are_kept_as_events() -> None:
     assert event == (2, 1, B_TO_A, ActionKind.DROP, 1, "drop nth=2 b>a", "dropped by rule 1 (drop nth=2 b>a)")
     assert flakeway.events == []
     assert flakeway.stats(B_TO_A).dropped == 1
+
+
+def test_a_word_that_is_unknown_is_answered_with_all_that_are_known() -> None:
+    with pytest.raises(RuleError, match="no action or rate") as caught:
+        Flakeway(1, "bogus")
+    message = str(caught.value)
+    text = (paths.root() / "docs" / "flakeway.md").read_text(encoding="utf-8")
+    rates = re.findall(r"^    ([a-z]+) \S", text.partition("## Rates")[2].partition("\n## ")[0], re.MULTILINE)
+    assert len(set(rates)) > 10
+    for rate in rates:
+        assert re.search(rf"\b{rate}\b", message), rate
+
+
+def test_bytes_of_a_file_that_holds_no_rules_do_not_reach_a_terminal() -> None:
+    with pytest.raises(RuleError, match=r'"\?\[31m\?\?" is no action'):
+        Flakeway(1, "\x1b[31m\u00e9")
 
 
 def test_mistakes_name_word_and_column() -> None:

@@ -426,6 +426,26 @@ def test_nothing_is_left_when_the_suite_is_killed(tmp_path: Path) -> None:
     assert all(Path(f"/proc/{owner}").exists() for owner in owners)
 
 
+def test_an_interrupted_run_leaves_no_folder(tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    words = ["run", "--link", "wire", "--select", "OPEN-03", "--role", "active-sender", "--report", str(tmp_path / "r")]
+    suite = subprocess.Popen(
+        [sys.executable, "-m", "netblt_conformance", *words, "--no-dissector"],
+        env={**os.environ, "PYTHONPATH": str(CONFORMANCE), "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    name = "an_open_without_answer_is_repeated_and_then_given_up[active-sender]"
+    give_up = time.monotonic() + 90
+    while not running_with(name) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    assert list(temporary.glob("netblt-wire-*"))
+    suite.send_signal(signal.SIGTERM)
+    assert suite.wait(60) == 2
+    assert not list(temporary.glob("netblt-wire-*"))
+
+
 def test_without_rights_the_other_links_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     class Refusing:
         @staticmethod

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netblt_conformance.bakeoff.model import PATHS, TRANSFER, Completion, NetworkPath, Outcome, meetings
-from netblt_conformance.common.arguments import at_least_one, number_of_jobs
+from netblt_conformance.common.arguments import at_least_one, not_negative, number_of_jobs
+from netblt_conformance.common.destinations import output_file_or_stdout, output_folder
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import Encapsulation
 from netblt_conformance.common.verdicts import ExitCode
@@ -20,17 +21,10 @@ if TYPE_CHECKING:
     from netblt_conformance.report.progress import Progress
 
 DEFAULT_SEED = 1
-DEFAULT_OUTPUT = Path("netblt-bakeoff")
+DEFAULT_OUTPUT = "netblt-bakeoff"
 JSON_NAME, PAGE_NAME = "bakeoff.json", "bakeoff.html"
 # Meetings mostly wait for paths and timers.
 JOBS_FOR_EACH_PROCESSOR = 3
-
-
-def _not_negative(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text}: 0 or more is expected")
-    return number
 
 
 def _names(text: str, known: Sequence[str], what: str) -> list[str]:
@@ -63,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--faults",
-        type=_not_negative,
+        type=not_negative,
         metavar="N",
         help="with --variants: so many of the single faults for each pair, chosen by the seed (default: all)",
     )
@@ -86,13 +80,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=output_folder("--output"),
         default=DEFAULT_OUTPUT,
         metavar="DIR",
         help="where the page and the captures go (default: %(default)s)",
     )
     parser.add_argument(
         "--json",
+        type=output_file_or_stdout("--json"),
         metavar="FILE",
         help=f"the results to FILE, - is stdout (default: DIR/{JSON_NAME}; with --variants none)",
     )

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
 from netblt_conformance.campaign.errors import CampaignError, library
+from netblt_conformance.campaign.worker import PASSABLE
+from netblt_conformance.common.ending import signals_wait
 
 LOOPBACK = "127.0.0.1"
 # A block whose worker dies is given to another one so many times, before it counts as one attempt that failed.
@@ -61,7 +65,7 @@ def connected(where: Where) -> Iterator[Any]:
     distributed, dask = library("distributed"), library("dask")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what happens to workers is shown as progress
     if where.local:
-        with dask.config.set(LOCAL), _local(distributed, where) as client:
+        with dask.config.set(LOCAL), _local(distributed, dask, where) as client:
             yield client
         return
     try:
@@ -96,18 +100,25 @@ def _security(distributed: Any, where: Where) -> Any:
 
 
 @contextlib.contextmanager
-def _local(distributed: Any, where: Where) -> Iterator[Any]:
+def _local(distributed: Any, dask: Any, where: Where) -> Iterator[Any]:
     """Scheduler and workers listen on the loopback interface only. Each worker has a nanny that starts it again."""
-    with (
-        distributed.LocalCluster(
-            n_workers=where.workers,
-            threads_per_worker=1,
-            processes=True,
-            host=LOOPBACK,
-            dashboard_address=f"{LOOPBACK}:0",  # any port that is free
-            silence_logs=logging.CRITICAL,
-            memory_limit=0,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+    with contextlib.ExitStack() as stack:
+        # Workers are killed, and remove no files.
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="netblt-campaign-"))
+        Path(folder).chmod(PASSABLE)
+        stack.enter_context(dask.config.set({"temporary-directory": folder}))
+        resource_tracker.ensure_running()  # its start would let signals through
+        with signals_wait():  # workers inherit it: Ctrl-C of the terminal is for the command, which ends them
+            cluster = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=where.workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host=LOOPBACK,
+                    dashboard_address=f"{LOOPBACK}:0",  # any port that is free
+                    silence_logs=logging.CRITICAL,
+                    memory_limit=0,
+                    env={"TMPDIR": folder},
+                )
+            )
+        yield stack.enter_context(distributed.Client(cluster))

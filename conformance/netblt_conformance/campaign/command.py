@@ -40,7 +40,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("path", nargs="?", type=Path, metavar="FILE|DIR", help="campaign file, or folder of results")
     parser.add_argument(
-        "--output", type=Path, metavar="DIR", help=f"run: folder of the results (default: {DEFAULT_OUTPUT}/NAME)"
+        "--output",
+        type=Path,
+        metavar="DIR|FILE",
+        help=f"run: folder of the results (default: {DEFAULT_OUTPUT}/NAME); extract: the file to write (default: "
+        "standard output)",
     )
     parser.add_argument(
         "--workers", type=at_least_one, metavar="N", help="run, resume: local worker processes (default: processors)"

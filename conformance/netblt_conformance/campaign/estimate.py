@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from netblt_conformance.campaign.errors import CampaignError, RunnerError, library
 from netblt_conformance.campaign.folder import Folder, State
 from netblt_conformance.campaign.kind import Subject
 from netblt_conformance.campaign.messages import Order
-from netblt_conformance.campaign.worker import Package, Runner
+from netblt_conformance.campaign.worker import PASSABLE, Package, Runner
 
 _HOUR_S, _DAY_S = 3_600, 86_400
 _BYTES = ("B", "kB", "MB", "GB", "TB")
@@ -33,10 +35,16 @@ class Measured:
 def sample(package: Package, state: State, subject: Subject, seconds: float, show: Callable[[int], None]) -> Measured:
     """Runs blocks spread over the whole campaign, one at a time, for about so long. The first one of a process, which
     loads what all share, is run twice and counted once."""
+    with tempfile.TemporaryDirectory(prefix="netblt-campaign-") as folder:
+        Path(folder).chmod(PASSABLE)
+        return _sample(Runner(package, subject, Path(folder)), state, seconds, show)
+
+
+def _sample(runner: Runner, state: State, seconds: float, show: Callable[[int], None]) -> Measured:
     import io
 
     parquet = library("pyarrow.parquet")
-    runner, units, cpu_s, stored = Runner(package, subject), 0, 0.0, 0
+    units, cpu_s, stored = 0, 0.0, 0
     try:
         began_s = time.monotonic()
         for number, block in enumerate(_spread(state.blocks)):

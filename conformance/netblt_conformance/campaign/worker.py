@@ -28,6 +28,8 @@ from netblt_conformance.common.paths import root
 from netblt_conformance.common.words import last_lines
 
 _SUBJECT = "implementation under test"
+# Of a folder for temporary files: tshark, which root runs as nobody, must reach the plugin in it.
+PASSABLE = 0o711
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Task:
 class Runner:
     """One runner process."""
 
-    def __init__(self, package: Package, subject: Subject) -> None:
+    def __init__(self, package: Package, subject: Subject, folder: Path) -> None:
+        """`folder`: where its temporary files lie. It is killed, and removes none of them."""
         self._errors = kept_file()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "netblt_conformance.campaign.runner"],
@@ -65,7 +68,7 @@ class Runner:
             stderr=self._errors,
             start_new_session=True,  # Ctrl-C in the terminal of the command is not a signal of the implementation
             cwd=root(),
-            env={**os.environ, "PYTHONPATH": str(root() / "conformance")},
+            env={**os.environ, "PYTHONPATH": str(root() / "conformance"), "TMPDIR": str(folder)},
         )
         self._send(Setup(package.description, subject, os.getpid()))
 
@@ -109,9 +112,12 @@ class Place:
     def __init__(self, package: Package) -> None:
         self.package = package
         self._lock = threading.Lock()
+        self._runners: list[Runner] = []
         self._idle: list[Runner] = []
         self._mismatch: str | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="netblt-campaign-"))  # only this user can read it
+        self._temporary = tempfile.TemporaryDirectory(prefix="netblt-campaign-")
+        Path(self._temporary.name).chmod(PASSABLE)
 
     def subject(self) -> Subject:
         if self.package.library:
@@ -135,16 +141,23 @@ class Place:
             self._mismatch = f"{socket.gethostname()}: {', '.join(different)}" if different else ""
         return self._mismatch
 
+    def _started(self) -> Runner:
+        runner = Runner(self.package, self.subject(), Path(self._temporary.name))
+        self._runners.append(runner)
+        return runner
+
     def run(self, task: Task, worker: str) -> bytes:
         if self.mismatch():
             raise MismatchError(self.mismatch())
         with self._lock:
-            runner = self._idle.pop() if self._idle else Runner(self.package, self.subject())
+            runner = self._idle.pop() if self._idle else self._started()
         order = Order(task.block, task.first, task.stop, worker, socket.gethostname())
         try:
             content = runner.run(order)
         except BaseException:
             runner.end()
+            with self._lock:
+                self._runners.remove(runner)
             raise
         with self._lock:
             self._idle.append(runner)
@@ -152,10 +165,11 @@ class Place:
 
     def end(self) -> None:
         with self._lock:
-            for runner in self._idle:
+            for runner in self._runners:  # also those that work
                 runner.end()
             self._idle.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
+        self._temporary.cleanup()
 
 
 _places: dict[str, Place] = {}

@@ -19,6 +19,7 @@ from typing import IO
 from netblt_conformance.check import annotate, report
 from netblt_conformance.check.folders import Listed, listed
 from netblt_conformance.check.judge import BOTH_ENDS, POSITIONS, Checked, exit_code, judge
+from netblt_conformance.common.destinations import output_file, output_file_or_stdout, output_folder
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.words import fit
 from netblt_conformance.judges.tshark import Tshark, opened
@@ -53,10 +54,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "implementation sends, with what was expected there (pcapng only)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
-    parser.add_argument("--junit", metavar="FILE", help="JUnit XML also to FILE")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="a page that draws what happened also to FILE")
+    parser.add_argument("--junit", type=output_file_or_stdout("--junit"), metavar="FILE", help="JUnit XML also to FILE")
     parser.add_argument(
-        "--write", type=Path, metavar="DIR", help="copies of the captures there, with the findings as packet comments"
+        "--html", type=output_file("--html"), metavar="FILE", help="a page that draws what happened also to FILE"
+    )
+    parser.add_argument(
+        "--write",
+        type=output_folder("--write"),
+        metavar="DIR",
+        help="copies of the captures there, with the findings as packet comments",
     )
     volume = parser.add_mutually_exclusive_group()
     volume.add_argument("-v", "--verbose", action="store_true", help="what held and what was not observable too")

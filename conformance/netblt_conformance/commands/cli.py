@@ -8,16 +8,14 @@ A sub-command's modules are imported when it is given, so that help and mistakes
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from netblt_conformance import __version__
+from netblt_conformance.common import ending
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit, fit_lines
 
@@ -182,46 +180,38 @@ def _catalogue_error() -> Any:
     return CatalogueError
 
 
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does: its processes end with it, and its temporary files go."""
-
-    def end(_number: int, _frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGTERM)
-    handles = before is signal.SIG_DFL and threading.current_thread() is threading.main_thread()
-    if handles:
-        signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        if handles and signal.getsignal(signal.SIGTERM) is end:  # else it is ignored until the end of the process
-            signal.signal(signal.SIGTERM, before)
+def _run(words: Sequence[str]) -> int:
+    with ending.signals_wait():
+        parser = build_parser()
+        options, unknown = parser.parse_known_args(words)
+        if unknown:  # with the usage of the command that was given, not of all
+            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        action = _function(COMMANDS[options.command].action)
+    status = int(action(options))
+    sys.stdout.flush()
+    return status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit status. One that states a verdict is left to the commands: whatever ends them ends with 2."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == [EXPERIMENT]:
         from netblt_plan import cli as plan
 
         return plan.main(plan.renamed(words[1:]))
-    parser = build_parser()
-    options, unknown = parser.parse_known_args(words)
-    if unknown:  # with the usage of the command that was given, not of all
-        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    ending.open_streams()
     try:
-        with _ended_by_signals():
-            return int(_function(COMMANDS[options.command].action)(options))
-    except BrokenPipeError:
-        sys.stderr.close()
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        with ending.ended_by_signals():
+            return _run(words)
+    except SystemExit:  # help, or wrong usage; what follows takes time to look up
+        raise
     except _catalogue_error() as error:
         for mistake in error.mistakes:
             print(fit(f"error: catalogue: {mistake}"), file=sys.stderr)
     except _expected_errors() as error:
         print(fit_lines(f"error: {error}"), file=sys.stderr)
+    except BaseException as error:
+        ending.explain(error)
     return ExitCode.COULD_NOT_RUN
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.baseline.command import add_ci_options
-from netblt_conformance.common.arguments import add_role_option, at_least_one
+from netblt_conformance.common.arguments import DELAY_MAX_MS, add_role_option, at_least_one, delay_ms, not_negative
+from netblt_conformance.common.destinations import output_file, output_folder
 from netblt_conformance.packets.dialect import BY_NAME, RFC998
 from netblt_conformance.run.selection import Share
 from netblt_conformance.run.target import DEFAULT_SEED, LINKS
 
-DEFAULT_REPORT = Path("netblt-report")
+DEFAULT_REPORT = "netblt-report"
 
 
 class _JoinedTerms(argparse.Action):
@@ -72,7 +73,9 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--adapter", type=Path, metavar="FILE", help="TOML file that describes the implementation")
     parser.add_argument("--iut-library", type=Path, metavar="SO", help="sim: another library with netblt_iut.h's ABI")
     parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help=f"of all randomness (default: {DEFAULT_SEED})")
-    parser.add_argument("--report", type=Path, default=DEFAULT_REPORT, metavar="DIR", help="default: %(default)s")
+    parser.add_argument(
+        "--report", type=output_folder("--report"), default=DEFAULT_REPORT, metavar="DIR", help="default: %(default)s"
+    )
     parser.add_argument(
         "--details",
         choices=("failures", "all"),
@@ -94,7 +97,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-sweep", action="store_true", help="sim: leave out the sweeps over all pairs of faults")
     parser.add_argument(
         "--sweep-random",
-        type=int,
+        type=not_negative,
         default=0,
         metavar="N",
         help="sim: so many random schedules more for each transfer and role of a sweep",
@@ -102,7 +105,12 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--long", action="store_true", help="also the cases that take more than a minute each (otherwise N/A)"
     )
-    parser.add_argument("--delay-ms", type=float, metavar="MS", help="sim and pipe: one-way delay (default: 1)")
+    parser.add_argument(
+        "--delay-ms",
+        type=delay_ms,
+        metavar="MS",
+        help=f"sim and pipe: one-way delay, at most {DELAY_MAX_MS} (default: 1)",
+    )
     parser.add_argument("--trace", type=Path, metavar="FILE", help="pipe: append every frame to FILE, as text")
     for name, what in (("--json-lines", "results as JSON lines"), ("--junit", "results as JUnit XML")):
         text = f"{what} also to FILE (default: standard output, instead of the table)"
@@ -137,13 +145,15 @@ def explain_options(parser: argparse.ArgumentParser) -> None:
 def replay_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="+", type=Path, metavar="FILE")
     _library_option(parser)
-    parser.add_argument("--output", type=Path, metavar="DIR", help="write a capture of each there")
+    parser.add_argument("--output", type=output_folder("--output"), metavar="DIR", help="write a capture of each there")
 
 
 def shrink_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE")
     _library_option(parser)
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the schedule there (default: print it)")
+    parser.add_argument(
+        "--output", type=output_file("--output"), metavar="FILE", help="write the schedule there (default: print it)"
+    )
 
 
 def _library_option(parser: argparse.ArgumentParser) -> None:
@@ -156,7 +166,10 @@ def mutants_options(parser: argparse.ArgumentParser) -> None:
     _profile_option(parser, "the mutants of the core edited to this dialect")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
-        "--matrix", type=Path, metavar="FILE", help="run every case on every mutant; write which case kills which"
+        "--matrix",
+        type=output_file("--matrix"),
+        metavar="FILE",
+        help="run every case on every mutant; write which case kills which",
     )
     what.add_argument("--variants", action="store_true", help="prove that legal choices are accepted")
     what.add_argument(
@@ -165,7 +178,10 @@ def mutants_options(parser: argparse.ArgumentParser) -> None:
         help="run every case on every mutant; compare likely causes and planted ones",
     )
     parser.add_argument(
-        "--results", type=Path, metavar="FILE", help="with --diagnosis: write the results of each mutant, as JSON lines"
+        "--results",
+        type=output_file("--results"),
+        metavar="FILE",
+        help="with --diagnosis: write the results of each mutant, as JSON lines",
     )
     parser.add_argument(
         "-j", "--jobs", type=at_least_one, default=0, metavar="N", help="mutants at a time (default: processors)"

@@ -82,7 +82,9 @@ def parse(path: Path, name: str = "") -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TomlError(name or str(path), [error.strerror or str(error)]) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise TomlError(name or str(path), [f"not UTF-8 text, at byte {error.start}"]) from None
+    except tomllib.TOMLDecodeError as error:
         raise TomlError(name or str(path), [str(error)]) from None
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from netblt_conformance.common import tables
 from netblt_conformance.common.arguments import roles_of
+from netblt_conformance.common.destinations import output_folder
 from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.common.tables import Column
@@ -37,7 +38,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     names = sorted(ROLES_BY_NAME)
     text = f"one of {', '.join(names)} (default: all)"
     parser.add_argument("--role", action="append", choices=names, metavar="ROLE", help=text)
-    parser.add_argument("--captures", type=Path, metavar="DIR", help="write a capture of each transfer there")
+    parser.add_argument(
+        "--captures", type=output_folder("--captures"), metavar="DIR", help="write a capture of each transfer there"
+    )
     parser.add_argument("--trace", type=Path, metavar="FILE", help="pipe: append every frame to FILE, as text")
     parser.add_argument("--all", action="store_true", help="show all packets and all of the output")
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netblt_conformance.common.arguments import at_least_one
+from netblt_conformance.common.destinations import output_file
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.pictures import SUFFIXES
 from netblt_conformance.common.verdicts import ExitCode
@@ -23,10 +25,9 @@ LADDER_MAX = 400
 
 
 def _picture(text: str) -> Path:
-    path = Path(text)
-    if path.suffix not in SUFFIXES:
+    if Path(text).suffix not in SUFFIXES:
         raise argparse.ArgumentTypeError(f"{text!r} must end in {', '.join(SUFFIXES)}")
-    return path
+    return output_file("--output")(text)
 
 
 def _frames(text: str) -> range:
@@ -54,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frames", type=_frames, metavar="A-B", help="only packets with a frame of these numbers")
     parser.add_argument(
         "--connection-of",
-        type=int,
+        type=at_least_one,
         default=0,
         metavar="FRAME",
         help="the connection of this frame (default: the longest)",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common.arguments import add_role_option, at_least_one, number_of_jobs, roles_of
-from netblt_conformance.common.errors import LinkUnavailableError
+from netblt_conformance.common.destinations import output_folder
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
 from netblt_conformance.generated import saved
@@ -42,7 +42,7 @@ from netblt_conformance.run import target
 from netblt_conformance.run.interruption import Interruption
 
 DEFAULT_COUNT = 10_000
-DEFAULT_OUTPUT = Path("netblt-generated")
+DEFAULT_OUTPUT = "netblt-generated"
 # Failures of different kinds that are shrunk; a broken implementation fails in thousands of scripts.
 SHRUNK_MAX = 10
 _STAGE = "scripts"
@@ -66,7 +66,7 @@ def generate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=target.DEFAULT_SEED, help="of all choices (default: %(default)s)")
     parser.add_argument(
         "--output",
-        type=Path,
+        type=output_folder("--output"),
         default=DEFAULT_OUTPUT,
         metavar="DIR",
         help="where failing scripts and their captures go (default: %(default)s)",
@@ -99,7 +99,7 @@ def generate_options(parser: argparse.ArgumentParser) -> None:
 def play_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="+", type=Path, metavar="FILE")
     _target_options(parser)
-    parser.add_argument("--output", type=Path, metavar="DIR", help="write a capture of each there")
+    parser.add_argument("--output", type=output_folder("--output"), metavar="DIR", help="write a capture of each there")
 
 
 def _factory(options: argparse.Namespace) -> LinkFactory:
@@ -378,8 +378,8 @@ class _Again:
 
 def command_play(options: argparse.Namespace) -> int:
     """0: no script failed. 1: one did. 2: the generator made a mistake."""
-    if options.output is not None and not options.output.is_dir():
-        raise LinkUnavailableError(f"--output {options.output}: no such folder")
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
     scripts = saved.loaded(options.file)
     factory, ended = _factory(options), set[_Way | None]()
     with ExitStack() as stack:

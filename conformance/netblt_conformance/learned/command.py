@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netblt_conformance.common.arguments import add_role_option, at_least_one, number_of_jobs, roles_of
+from netblt_conformance.common.destinations import output_file, output_folder
 from netblt_conformance.common.model import MICROSECONDS_PER_MS
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from netblt_conformance.learned.machine import Machine
     from netblt_conformance.learned.themes import Part
 
-DEFAULT_OUTPUT = Path("netblt-learned")
+DEFAULT_OUTPUT = "netblt-learned"
 DEFAULT_DIFFERENCES = 10
 DEFAULT_PER_STATE = 4
 REFERENCE, NONE = "reference", "none"
@@ -36,7 +37,7 @@ def learn_options(parser: argparse.ArgumentParser) -> None:
         "--theme", action="append", metavar="NAME", help="only this theme (again: one more); default: all"
     )
     parser.add_argument(
-        "--output", type=Path, default=DEFAULT_OUTPUT, metavar="DIR",
+        "--output", type=output_folder("--output"), default=DEFAULT_OUTPUT, metavar="DIR",
         help="where machines, page and captures go (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
@@ -63,7 +64,10 @@ def learn_options(parser: argparse.ArgumentParser) -> None:
         help="--mutants, --variants: so many random sequences from each state (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--save", type=Path, metavar="FILE", help="--variants: write what is permitted, with what is stored"
+        "--save",
+        type=output_file("--save"),
+        metavar="FILE",
+        help="--variants: write what is permitted, with what is stored",
     )
     parser.add_argument(
         "-j", "--jobs", type=at_least_one, default=0, metavar="N", help="processes (default: processors)"

@@ -200,6 +200,10 @@ class LinkFactory(ABC):
         """What decides, beside the seed, which packets go when."""
         return {}
 
+    def tidy(self) -> None:
+        """After a run: removes what processes that were killed have left."""
+        return
+
     def worked(self, role: Role) -> None:
         """A transfer in this role has run."""
         del role

@@ -60,6 +60,9 @@ class WireLinkFactory(LinkFactory):
 
     # ---- what can be done here ----
 
+    def tidy(self) -> None:
+        remove_leftovers()
+
     def check(self) -> None:
         """Tries the whole way in a child: rights, namespaces, the program's file."""
         remove_leftovers()

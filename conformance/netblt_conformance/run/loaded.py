@@ -118,9 +118,11 @@ def with_cases(body: Callable[[Loaded], _Answer]) -> _Answer:
         return body(_loaded)
     engine = Engine()
     holder = _Holder(engine, body)
-    pytest.main(_arguments(), plugins=[engine, holder])
+    ended = pytest.main(_arguments(), plugins=[engine, holder])
     if holder.fault is not None:
         raise holder.fault
+    if ended == pytest.ExitCode.INTERRUPTED and not holder.answers:  # pytest turned the signal into words
+        raise KeyboardInterrupt
     if not holder.answers:
         raise LinkUnavailableError(f"pytest cannot load the cases in {paths.suite()}")
     return holder.answers[0]

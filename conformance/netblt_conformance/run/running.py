@@ -20,6 +20,7 @@ from netblt_conformance.baseline.compare import Comparison, compare
 from netblt_conformance.baseline.document import document
 from netblt_conformance.common.arguments import number_of_jobs
 from netblt_conformance.common.child import ENDING
+from netblt_conformance.common.destinations import try_file
 from netblt_conformance.common.errors import JudgeError, LinkUnavailableError
 from netblt_conformance.common.verdicts import (
     FIRST_TRANSFER,
@@ -49,6 +50,9 @@ from netblt_conformance.run.worker import Supervisor
 from netblt_conformance.sweep.plan import SweepPlan
 
 NANOSECONDS_PER_US = 1_000
+
+# Options that name a file for results beside the report, or in it.
+_FURTHER_FILES = ("--json-lines", "--junit", "--summary", "--annotations")
 
 
 class Listener:
@@ -190,10 +194,13 @@ class Listener:
         }
 
 
-def _prepare(report: Path) -> None:
+def _prepare(report: Path, options: argparse.Namespace) -> None:
     """An earlier report's files go, so that what lies there is of this run. Nothing else is changed."""
     try:
         report.mkdir(parents=True, exist_ok=True)
+        for option in _FURTHER_FILES:
+            if (file := getattr(options, option.removeprefix("--").replace("-", "_"))) is not None:
+                try_file(option, str(file))
         if (report / files.JSON_LINES).exists():
             for old in [
                 *report.glob("*.pcapng"),
@@ -309,7 +316,7 @@ def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None 
     with listener.interruption:
         began = time.monotonic()
         try:
-            _prepare(plan.report)
+            _prepare(plan.report, listener.options)
             print(fit(target.line(listener.testing)), file=sys.stderr if used else sys.stdout, flush=True)
             Supervisor(plan, jobs, limit_s, listener, spare=spare).run()
             _later_stages(plan, listener, limit_s, sweep)
@@ -317,6 +324,7 @@ def run_plan(plan: Plan, listener: Listener, jobs: int, sweep: SweepPlan | None 
         except KeyboardInterrupt:
             listener.interruption.hold()
             listener.interrupted = True
+        plan.factory.tidy()
         listener.progress.clear()
         return _finish(plan, listener, time.monotonic() - began)
 
@@ -347,7 +355,10 @@ def _finish(plan: Plan, listener: Listener, seconds: float) -> int:
     if since is not None:
         header["baseline"] = document(since)
     times = files.Times(seconds, listener.real_s)
-    files.write(plan.report, header, results, times)
+    try:
+        files.write(plan.report, header, results, times)
+    except OSError as error:
+        raise LinkUnavailableError(f"--report {plan.report}: {error.strerror}; choose another folder") from None
     render.write(
         plan.report,
         header,

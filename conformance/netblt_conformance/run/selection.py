@@ -40,7 +40,8 @@ _ID = re.compile(r"[A-Z0-9?*\[\]-]+")
 _FILE = re.compile(r"\w+\.py")
 # What a report prints around the title: who made the row, and role and arm after it.
 _PRINTED = re.compile(
-    r"^(?:(?:monitor in|dissector on|judges on)\s+)?(?P<title>.*?)(?:\s*\[(?P<role>[a-z-]+?)(?:-control)?\])?$"
+    r"^(?:(?:monitor in|dissector on|judges on)\s+)?(?P<title>.*?)(?:\s*\[(?P<role>[a-z-]+?)(?:-control)?\])?$",
+    re.DOTALL,
 )
 
 

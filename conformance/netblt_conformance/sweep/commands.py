@@ -7,7 +7,6 @@ import argparse
 from pathlib import Path
 
 from netblt_conformance.common import paths
-from netblt_conformance.common.errors import LinkUnavailableError
 from netblt_conformance.common.verdicts import ExitCode, Verdict
 from netblt_conformance.common.words import fit
 from netblt_conformance.links.sim import SimLinkFactory
@@ -26,8 +25,8 @@ def command_replay(options: argparse.Namespace) -> int:
     from netblt_conformance.sweep.stage import Replay
 
     replay, worst = Replay(*_libraries(options)), Verdict.PASS
-    if options.output is not None and not options.output.is_dir():
-        raise LinkUnavailableError(f"--output {options.output}: no such folder")
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
     for path in options.file:
         file = schedule_file.load(path)
         capture = None if options.output is None else options.output / f"{path.stem}.pcapng"

@@ -18,6 +18,7 @@ from typing import IO
 from netblt_conformance import __version__
 from netblt_conformance.check import page, report
 from netblt_conformance.check.judge import Checked, conclude, exit_code
+from netblt_conformance.common.destinations import output_file
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.words import fit
 from netblt_conformance.judges import standings
@@ -51,8 +52,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--buffer", type=_count, default=BUFFER_MIB, metavar="MIB", help="of the kernel, MiB (default: %(default)s)"
     )
-    parser.add_argument("--write", type=Path, metavar="FILE", help="keep the capture (pcapng)")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="at the end, a page that draws what happened")
+    parser.add_argument("--write", type=output_file("--write"), metavar="FILE", help="keep the capture (pcapng)")
+    parser.add_argument(
+        "--html", type=output_file("--html"), metavar="FILE", help="at the end, a page that draws what happened"
+    )
     parser.add_argument("--strict", action="store_true", help="a suspicion is a failure too (exit status 1)")
     parser.add_argument(
         "--json", action="store_true", help="JSON lines as it happens; the last is that of check --json"

@@ -68,7 +68,7 @@ const option_entry option_table[] = {
          "measure"),
     FLAG("path-memory", path_memory, true, FILES,
          "begin near the rate that an earlier transfer with this host has measured, and remember this one's (default)"),
-    FLAG("no-path-memory", path_memory, false, FILES, "do neither"),
+    FLAG("no-path-memory", path_memory, false, FILES, "neither use nor keep what transfers have measured"),
     CHOICE("rate", "auto|fixed", "auto|fixed", rate_named, RATE_AUTO, ALL,
            "measure the rate and use it, or keep the agreed one (default: auto, fixed with burst options)"),
     SIZE("packet-size", "BYTES", packet_size, 0, 1, PACKET_SIZE_MAX, ALL,
