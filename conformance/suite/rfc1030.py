@@ -147,13 +147,15 @@ def test_a_control_with_news_sets_the_control_timer_again(t: Case) -> None:
     peer.send_buffer(late + 1)
     news = peer.first_seen(peer.expect_ok(late + 1).seq)
     peer.listen(peer.ms(2))  # what is new may fill more than one CONTROL
-    newest_us = peer.controls[-1].time_us
+    newest = max(news, peer.controls[-1], key=lambda seen: seen.time_us)
     repeat = peer.expect_control()
-    gap_us, old_us = repeat.time_us - newest_us, repeat.time_us - set_us
+    while any(peer.first_seen(message.seq) is repeat for message in repeat.packet.messages):  # its GO may come later
+        newest, repeat = repeat, peer.expect_control()
+    gap_us, old_us = repeat.time_us - newest.time_us, repeat.time_us - set_us
     t.should(
         gap_us >= timer_us // 2,
-        f"CONTROL was repeated {gap_us / 1000:g} ms after {news.packet} and {old_us / 1000:g} ms after the one before; "
-        f"the timer is {ok.control_timer_ms} ms",
+        f"CONTROL was repeated {gap_us / 1000:g} ms after {newest.packet} and {old_us / 1000:g} ms after the one "
+        f"before the news; the timer is {ok.control_timer_ms} ms",
         repeat.frame,
         expected="the control timer to be set by each CONTROL",
     )
