@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CHOICES = [
     # The GO leaves 15 ms after the OK.
     (("control-messages-collected", "packed-apart"), ["sets the control timer again"]),
+    # The time of the packets is a small part of the data timer.
+    (("data-timers-with-a-long-variance",), ["tightens its timer", "make earlier ones due soon"]),
 ]
 
 
