@@ -444,7 +444,8 @@ def test_packets_of_the_wrong_direction_are_ignored(t: Case) -> None:
 
 
 def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, source: bytes, whose: str) -> None:
-    """A third host sends what would come next in this transfer: data, or the GO for the next buffer."""
+    """What would come next in this transfer, data or the GO for the next buffer, comes from another host or port, or is
+    for another port."""
     if isinstance(peer, SenderPeer):
         for number in range(peer.packet_count(1)):
             junk = b"\xee" * len(peer.data_packet(1, number).data)
@@ -454,8 +455,8 @@ def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, 
         peer.listen(QUIET_US)
         t.must(
             not peer.find(Kind.OK, 1),
-            f"data from {whose} were taken into the buffer",
-            expected="data from the peer only",
+            f"data {whose} were taken into the buffer",
+            expected="data of this connection only",
         )
     else:
         go = packets.Message(Kind.GO, peer.next_seq, peer.first_buffer + 1)
@@ -463,9 +464,24 @@ def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, 
         peer.listen(QUIET_US)
         t.must(
             peer.high_seq < go.seq and not peer.buffer(1).copies,
-            f"a GO from {whose} was processed as the receiver's",
-            expected="messages from the peer only",
+            f"a GO {whose} was processed as the receiver's",
+            expected="messages of this connection only",
         )
+
+
+def go_on_between_others(t: Case, peer: ReceiverPeer | SenderPeer, other: packets.Forge, whose: str) -> None:
+    """What would come next in this transfer, and what would end it, between other ports."""
+    continue_as(t, peer, other, TESTER_ADDRESS, whose)
+    for kind in (Type.ABORT, Type.QUIT, Type.REFUSED):
+        t.link.send(other.reason(kind, whose))
+    for kind in (Type.DONE, Type.QUITACK):
+        t.link.send(other.packet(kind))
+    peer.listen(QUIET_US)
+    t.must(
+        not t.link.status().failed,
+        f"a packet {whose} ended the connection",
+        expected="a connection that goes on",
+    )
 
 
 @case("DEMUX-01", roles=ALL_ROLES, control=True, needs=(Feature.SECOND_ADDRESS,))
@@ -477,7 +493,7 @@ def test_packets_from_another_address_do_not_touch_the_connection(t: Case) -> No
         if isinstance(peer, SenderPeer):
             peer.expect_go(1)
     if t.stimulus:
-        continue_as(t, peer, peer.forge, STRANGER_ADDRESS, "another address")
+        continue_as(t, peer, peer.forge, STRANGER_ADDRESS, "from another address")
         for kind in (Type.ABORT, Type.QUIT):
             t.link.send(peer.forge.reason(kind, "stranger"), STRANGER_ADDRESS)
         t.link.send(peer.forge.packet(Type.DONE), STRANGER_ADDRESS)
@@ -496,17 +512,23 @@ def test_packets_from_another_port_do_not_touch_the_connection(t: Case) -> None:
             peer.expect_go(1)
     if t.stimulus:
         other = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
-        continue_as(t, peer, other, TESTER_ADDRESS, "another port")
-        for kind in (Type.ABORT, Type.QUIT, Type.REFUSED):
-            t.link.send(other.reason(kind, "another port"))
-        for kind in (Type.DONE, Type.QUITACK):
-            t.link.send(other.packet(kind))
-        peer.listen(QUIET_US)
-        t.must(
-            not t.link.status().failed,
-            "a packet from another port ended the connection",
-            expected="a connection that goes on",
-        )
+        go_on_between_others(t, peer, other, "from another port")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("DEMUX-01", roles=ALL_ROLES, control=True)
+def test_packets_to_another_port_do_not_touch_the_connection(t: Case) -> None:
+    """The peer may have two connections from one of its ports, to two ports of a host."""
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+        if isinstance(peer, SenderPeer):
+            peer.expect_go(1)
+    if t.stimulus:
+        other = dataclasses.replace(peer.forge, foreign_port=peer.iut_port ^ 1)
+        go_on_between_others(t, peer, other, "to another port")
     peer.finish()
     peer.expect_success()
 
