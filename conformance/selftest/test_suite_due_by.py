@@ -53,6 +53,11 @@ def test_what_is_asked_for_behind_messages_that_alone_are_acknowledged_is_due_by
     assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "CTRL-12"), (Cause.ABSENCE, "CTRL-10")}
 
 
+def test_an_end_that_closes_before_its_last_acknowledgement_owes_this_one(workshop: mutation.Workshop) -> None:
+    rows = failures(workshop, "closes-with-the-last-ok", "a_resend_of_any_number_of_packets_is_served")
+    assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "CLOSE-03")}
+
+
 def test_a_control_that_lacks_a_message_does_not_accuse_the_control_timer(workshop: mutation.Workshop) -> None:
     rows = failures(
         workshop, "what-does-not-fit-goes-alone", "a_queue_larger_than_a_packet_begins_with_its_oldest_message"
