@@ -178,13 +178,19 @@ def test_the_dally_follows_the_newest_control_timer(t: Case) -> None:
     )
 
 
-@case("CLOSE-06", roles=SENDERS)
+@case("CLOSE-06", "CLOSE-02", roles=SENDERS)
 def test_a_done_ends_the_transfer(t: Case) -> None:
     peer = t.receiver(1024)
     with t.preamble():
         peer.connect()
     peer.finish()
     peer.expect_closed("the sender to close after DONE")
+    t.must(
+        not t.link.status().failed,
+        "DONE turned success into failure, though every buffer has its OK",
+        violated="CLOSE-02",
+        expected="success, which the last OK has decided",
+    )
     peer.expect_success()
 
 
