@@ -391,6 +391,14 @@ def test_several_processes_judge_as_one_does(tmp_path: Path, monkeypatch: pytest
     assert (done[0], done[-1]) == (0, 9)
 
 
+def test_a_packet_that_fails_a_control_arm_is_no_contradiction(tmp_path: Path) -> None:
+    (row,) = _report(tmp_path, 1)
+    (error,) = third.disagreements([row], tmp_path, lambda _done, _of: None)
+    for frame, contradicted in ((error.frame, 0), (None, 1)):
+        undecided = dataclasses.replace(row, verdict=Verdict.INCONC, frame=frame)
+        assert len(third.disagreements([undecided], tmp_path, lambda _done, _of: None)) == contradicted
+
+
 def test_a_judge_that_breaks_is_an_error_that_names_the_reason(tmp_path: Path) -> None:
     results = _report(tmp_path, 1)
     (tmp_path / "0.pcapng").write_bytes(b"no capture")
