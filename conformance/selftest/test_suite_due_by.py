@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from netblt_conformance.common import paths
-from netblt_conformance.common.verdicts import Cause, Result, Verdict
+from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.mutants import mutants, mutation
 from netblt_conformance.packets.packets import Packet, Type
@@ -119,3 +119,11 @@ def test_other_data_accuse_their_delivery_whatever_the_case_is_about(
     (row,) = [one for one in outcome.results if one.verdict is Verdict.FAIL and one.role == role]
     assert row.requirement == "DATA-08"
     assert row.requirements == ["DATA-05", "DATA-07", "DATA-08"]
+
+
+def test_other_data_accuse_their_delivery_where_the_case_is_about_times_or_messages(
+    workshop: mutation.Workshop,
+) -> None:
+    case = "the_data_timer_runs_from_the_acknowledgement_of_a_request_that_some_of_its_data_overtook"
+    rows = failures(workshop, "duplicates-count", case)
+    assert {row.requirement for row in rows if row.origin is Origin.CASE} == {"DATA-08"}
