@@ -21,6 +21,7 @@ from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type, data_checksum
 from netblt_conformance.reference import third
 from netblt_conformance.reference.beside import Beside, explain, first_outside
+from netblt_conformance.reference.receiver import ReceiverEnd
 from netblt_conformance.reference.third import disagreements
 from netblt_conformance.report.page.details import of_results
 from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PcapngWriter, run_pair
@@ -240,6 +241,23 @@ def test_the_reference_itself_is_never_outside(
     followed = explain(path)
     assert {end.role for end in followed} == {"sender", "receiver"}
     assert [end.outside for end in followed if end.outside is not None] == []
+
+
+def test_an_acknowledged_request_is_not_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A receiver that requests the same thousands of times took this judge more than a minute."""
+    looked: list[int] = []
+    is_acknowledged = ReceiverEnd._is_acknowledged
+
+    def counted(end: ReceiverEnd, seq: int) -> bool:
+        looked.append(seq)
+        return is_acknowledged(end, seq)
+
+    monkeypatch.setattr(ReceiverEnd, "_is_acknowledged", counted)
+    steps, count = [*RECEIVER, GOS], 60
+    for seq in range(3, 3 + count):
+        steps += [theirs(TESTER.null_ack(seq - 1, 4, 10)), ours(IUT.control([resend(seq, 0, 0)]))]
+    assert first_outside(written(tmp_path, steps), IUT_ADDRESS, virtual=True) is None
+    assert count <= len(looked) < 4 * count
 
 
 OFFLOADED = paths.root() / "pcaps" / "offload" / "offloaded-transfer.pcapng"
