@@ -138,15 +138,15 @@ def test_an_open_for_a_port_that_nobody_serves_is_refused(t: Case) -> None:
 
 @case("OPEN-07", roles=PASSIVE, control=True)
 def test_a_repeated_open_gets_the_same_response_again(t: Case) -> None:
-    # Beyond its limits, so that what it repeats is its own answer and not the proposal.
-    small = {"buffer_size": 768, "packet_size": 96, "burst_size": 2, "burst_interval_ms": 20, "max_buffers": 1}
-    large = {"buffer_size": 8192, "packet_size": 1024, "burst_size": 50, "burst_interval_ms": 1, "max_buffers": 8}
-    peer = t.peer(iut=small)
+    # In part beyond its limits and in part below, so that what it repeats is neither the proposal nor the limits.
+    limits = {"buffer_size": 768, "packet_size": 96, "burst_size": 5, "burst_interval_ms": 20, "max_buffers": 3}
+    proposal = {"buffer_size": 8192, "packet_size": 1024, "burst_size": 2, "burst_interval_ms": 30, "max_buffers": 1}
+    peer = t.peer(iut=limits)
     with t.preamble():
-        peer.open(**large)
+        peer.open(**proposal)
     if t.stimulus:
         for _ in range(2):
-            peer.send_open(**large)
+            peer.send_open(**proposal)
             same_opening(t, peer.expect_response(), peer.responses[0])
     peer.finish()
     peer.expect_success()
