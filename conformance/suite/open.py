@@ -284,21 +284,25 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
             return
         t.observe("foreign unique ID is answered with", seen.packet.type and seen.packet.type.name)
         t.should(seen.packet.type is Type.ABORT, "REFUSED", seen.frame, expected="ABORT (AMB-18)")
-        if not t.role.active:  # the connection keeps its own ID
-            answers_before = len(peer.responses)
-            peer.send_open()
+    if not t.role.active:  # the connection keeps its own ID; who answers no repetition, or opens anew, fails OPEN-07
+        answers_before = len(peer.responses)
+        peer.send_open()
+        try:
             peer.until(
                 lambda: len(peer.responses) > answers_before,
                 t.tolerances.reaction_max_us,
                 "RESPONSE to a repetition of the OPEN that opened the connection",
             )
-            same = peer.responses[-1].packet.unique_id == peer.unique_id
-            t.must(
-                same,
-                "the packet with the foreign unique ID replaced the connection",
-                peer.responses[-1].frame,
-                expected="the connection as it was",
-            )
+        except UnmetError as unmet:
+            unmet.due_by = "OPEN-07"
+            raise
+        same = peer.responses[-1].packet.unique_id == peer.unique_id
+        t.must(
+            same,
+            "the packet with the foreign unique ID replaced the connection",
+            peer.responses[-1].frame,
+            expected="the connection as it was",
+        )
     peer.finish()
     peer.expect_success()
 
