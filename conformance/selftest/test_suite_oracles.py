@@ -394,7 +394,7 @@ def test_one_copy_serves_every_request_that_its_sender_acknowledges() -> None:
 
 
 def test_a_repair_that_never_comes_is_late_for_no_order() -> None:
-    """RESEND-02 judges it: who serves the request for another buffer would be told that the order is wrong."""
+    """RESEND-02 judges it. No order is wrong where the request for another buffer is served."""
     assert watch(PASSIVE_SENDER, [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 3)]) == []
 
 

@@ -284,7 +284,7 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
             return
         t.observe("foreign unique ID is answered with", seen.packet.type and seen.packet.type.name)
         t.should(seen.packet.type is Type.ABORT, "REFUSED", seen.frame, expected="ABORT (AMB-18)")
-    if not t.role.active:  # the connection keeps its own ID; who answers no repetition, or opens anew, fails OPEN-07
+    if not t.role.active:  # the connection keeps its own ID; who does not repeat the RESPONSE fails OPEN-07
         answers_before = len(peer.responses)
         peer.send_open()
         try:

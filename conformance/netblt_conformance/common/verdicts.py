@@ -208,7 +208,7 @@ class Result:
     @classmethod
     def of_run(cls, key: str, cases: Mapping[str, Sequence[str]], verdict: Verdict, why: str, cause: Cause) -> Result:
         """For a run that left no result of its own: `why`. `cases`: name -> file and requirements. A mistake of the
-        suite says nothing of what RFC 998 demands."""
+        suite states nothing about what RFC 998 demands."""
         expected = "" if cause is Cause.SUITE else RUNS_ON
         title, _, rest = key.rstrip("]").partition("[")
         role, arm = (rest.removesuffix("-control"), "control") if rest.endswith("-control") else (rest, "stimulus")

@@ -323,7 +323,7 @@ class ReceiverPeer(Peer):
 
     @property
     def _closed_in_success(self) -> bool:
-        """Whether it closed without a word after a transfer whose last OK it has not acknowledged."""
+        """Whether it closed without any further packet after a transfer whose last OK it has not acknowledged."""
         left = any(seen.packet.type in LEAVING for seen in self.seen)
         if not self.queue or left or not self.link.tells_outcome:
             return False
