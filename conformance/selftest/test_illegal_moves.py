@@ -142,6 +142,22 @@ def test_a_transfer_survives_packets_that_must_have_no_effect(
     assert (result.verdict, result.faults) == (Verdict.PASS, [])
 
 
+@pytest.mark.parametrize(
+    ("variant", "illegal"),
+    [
+        ("copy-of-an-open-with-another-version-aborted", "bad.open.packet_size+version 383 1 255"),
+        ("openings-without-a-string-dropped", "bad.open.length+unique_id 116 65532 4294967295"),
+    ],
+)
+@pytest.mark.usefixtures("built_library")
+def test_an_open_with_another_header_may_be_of_another_connection_or_be_dropped(
+    tmp_path: Path, variant: str, illegal: str
+) -> None:
+    result = replayed(with_faults(tmp_path, variant), "passive-receiver", illegal)
+    assert done(result) == [illegal]
+    assert (result.verdict, result.faults) == (Verdict.PASS, [])
+
+
 def test_an_abort_that_answers_an_impossible_packet_is_a_warning(factory: SimLinkFactory) -> None:
     """AMB-48, AMB-71: an OK for a buffer that was never sent."""
     result = replayed(factory, "passive-sender", "go", "control", "bad.early-ok 0", "go")

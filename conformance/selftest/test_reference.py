@@ -21,6 +21,7 @@ from netblt_conformance.packets.capture import Capture
 from netblt_conformance.packets.packets import Forge, Kind, Message, Packet, Type, data_checksum
 from netblt_conformance.reference import third
 from netblt_conformance.reference.beside import Beside, explain, first_outside
+from netblt_conformance.reference.receiver import ReceiverEnd
 from netblt_conformance.reference.third import disagreements
 from netblt_conformance.report.page.details import of_results
 from netblt_conformance.simlib import Flakeway, IutLibrary, IutParams, PcapngWriter, run_pair
@@ -242,6 +243,23 @@ def test_the_reference_itself_is_never_outside(
     assert [end.outside for end in followed if end.outside is not None] == []
 
 
+def test_an_acknowledged_request_is_not_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A receiver that requests the same thousands of times took this judge more than a minute."""
+    looked: list[int] = []
+    is_acknowledged = ReceiverEnd._is_acknowledged
+
+    def counted(end: ReceiverEnd, seq: int) -> bool:
+        looked.append(seq)
+        return is_acknowledged(end, seq)
+
+    monkeypatch.setattr(ReceiverEnd, "_is_acknowledged", counted)
+    steps, count = [*RECEIVER, GOS], 60
+    for seq in range(3, 3 + count):
+        steps += [theirs(TESTER.null_ack(seq - 1, 4, 10)), ours(IUT.control([resend(seq, 0, 0)]))]
+    assert first_outside(written(tmp_path, steps), IUT_ADDRESS, virtual=True) is None
+    assert count <= len(looked) < 4 * count
+
+
 OFFLOADED = paths.root() / "pcaps" / "offload" / "offloaded-transfer.pcapng"
 
 
@@ -389,6 +407,14 @@ def test_several_processes_judge_as_one_does(tmp_path: Path, monkeypatch: pytest
     done: list[int] = []
     assert third.disagreements(results, tmp_path, lambda count, _of: done.append(count)) == alone
     assert (done[0], done[-1]) == (0, 9)
+
+
+def test_a_packet_that_fails_a_control_arm_is_no_contradiction(tmp_path: Path) -> None:
+    (row,) = _report(tmp_path, 1)
+    (error,) = third.disagreements([row], tmp_path, lambda _done, _of: None)
+    for frame, contradicted in ((error.frame, 0), (None, 1)):
+        undecided = dataclasses.replace(row, verdict=Verdict.INCONC, frame=frame)
+        assert len(third.disagreements([undecided], tmp_path, lambda _done, _of: None)) == contradicted
 
 
 def test_a_judge_that_breaks_is_an_error_that_names_the_reason(tmp_path: Path) -> None:

@@ -97,6 +97,13 @@ def test_what_is_due_in_any_state_accuses_the_requirement_by_which_it_is_due() -
     assert named([dataclasses.replace(result, due_by="") for result in results])[0][0] != "TIMER-01"
 
 
+def test_what_is_due_is_shown_by_what_did_not_come_and_not_by_another_violation() -> None:
+    waits = [row(f"case {n}", f"TIMER-0{n}", cause=Cause.ABSENCE, due_by="CTRL-14") for n in range(1, 4)]
+    passes = [row(f"passes {n}", "CTRL-02", verdict=Verdict.PASS) for n in range(9)]
+    first = likely_causes([*waits, seen("case 1", "CTRL-02", 9), *passes])[0]
+    assert (first.requirement, first.first.due_by, first.explains) == ("CTRL-14", "CTRL-14", 3)
+
+
 def test_the_earlier_violation_in_a_capture_is_the_cause() -> None:
     results = [row("x", "CTRL-01", frame=3), row("y", "TIMER-08", frame=3)]
     results += [one for n in range(4) for one in (seen(f"case {n}", "TIMER-08", 9), seen(f"case {n}", "CTRL-01", 5))]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from netblt_conformance.common import paths
-from netblt_conformance.common.verdicts import Cause, Result, Verdict
+from netblt_conformance.common.verdicts import Cause, Origin, Result, Verdict
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.mutants import mutants, mutation
 from netblt_conformance.packets.packets import Packet, Type
@@ -51,6 +51,11 @@ def test_what_is_asked_for_behind_messages_that_alone_are_acknowledged_is_due_by
 ) -> None:
     rows = failures(workshop, "duplicate-ends-the-control", "a_new_message_behind_known_ones_takes_effect")
     assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "CTRL-12"), (Cause.ABSENCE, "CTRL-10")}
+
+
+def test_an_end_that_closes_before_its_last_acknowledgement_owes_this_one(workshop: mutation.Workshop) -> None:
+    rows = failures(workshop, "closes-with-the-last-ok", "a_resend_of_any_number_of_packets_is_served")
+    assert {(row.cause, row.due_by) for row in rows} == {(Cause.ABSENCE, "CLOSE-03")}
 
 
 def test_a_control_that_lacks_a_message_does_not_accuse_the_control_timer(workshop: mutation.Workshop) -> None:
@@ -114,3 +119,11 @@ def test_other_data_accuse_their_delivery_whatever_the_case_is_about(
     (row,) = [one for one in outcome.results if one.verdict is Verdict.FAIL and one.role == role]
     assert row.requirement == "DATA-08"
     assert row.requirements == ["DATA-05", "DATA-07", "DATA-08"]
+
+
+def test_other_data_accuse_their_delivery_where_the_case_is_about_times_or_messages(
+    workshop: mutation.Workshop,
+) -> None:
+    case = "the_data_timer_runs_from_the_acknowledgement_of_a_request_that_some_of_its_data_overtook"
+    rows = failures(workshop, "duplicates-count", case)
+    assert {row.requirement for row in rows if row.origin is Origin.CASE} == {"DATA-08"}

@@ -364,7 +364,7 @@ SENDER_FAULTS: dict[str, tuple[str, list[Step]]] = {
     "a repeat that was not listed": ("RESEND-02", [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 0, 3)]),
     "a request served twice": ("CTRL-09", [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(0, 1, 3)]),
     "a repair with other data": ("RESEND-03", [*FIRST_PASS, told(resend(3, 0, 0)), sends(0, 0, 3, data=b"zzzz")]),
-    "progress before repairs": ("ORDER-02", [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 3)]),
+    "progress before repairs": ("ORDER-02", [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 3), sends(0, 0, 3)]),
     "a later buffer first": ("ORDER-01", [*STARTED, sends(1, 0, 2), sends(0, 0, 2)]),
     "LDATA first": ("ORDER-03", [*STARTED, sends(0, 1, 2), sends(0, 0, 2)]),
     "an answer to ABORT": ("ABORT-02", [given(TESTER.reason(Type.ABORT, "")), iut(IUT.reason(Type.ABORT, ""))]),
@@ -387,8 +387,13 @@ def test_one_copy_serves_every_request_that_its_sender_acknowledges() -> None:
     """ORDER-02: a second request for a packet that is on its way need not be served by a second copy."""
     twice = [told(resend(3, 0, 0)), told(resend(4, 0, 0))]
     assert watch(PASSIVE_SENDER, [*FIRST_PASS, *twice, sends(0, 0, 4), sends(1, 1, 4)]) == []
-    behind = watch(PASSIVE_SENDER, [*FIRST_PASS, *twice, sends(0, 0, 3), sends(1, 1, 4)])
+    behind = watch(PASSIVE_SENDER, [*FIRST_PASS, *twice, sends(0, 0, 3), sends(1, 1, 4), sends(0, 0, 4)])
     assert behind == ["ORDER-02"], "the second request was not known when the copy left"
+
+
+def test_a_repair_that_never_comes_is_late_for_no_order() -> None:
+    """RESEND-02 judges it. No order is wrong where the request for another buffer is served."""
+    assert watch(PASSIVE_SENDER, [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 3)]) == []
 
 
 ABORTED, QUITTED = given(TESTER.reason(Type.ABORT, "")), given(TESTER.reason(Type.QUIT, ""))

@@ -91,6 +91,15 @@ def test_a_sender_drops_requests_for_a_buffer_that_has_its_ok() -> None:
     assert served == [0, 1]
 
 
+def test_a_request_for_a_buffer_without_a_go_is_not_waited_for() -> None:
+    """Its GO was lost, and the receiver took it for acknowledged."""
+    peer = SenderPeer.__new__(SenderPeer)
+    peer.messages = {4: Message(Kind.RESEND, 4, 2, packets=(0,))}
+    peer.data, peer._gos, peer._confirmed, peer._of_buffer = bytes(24), [1, 3], {1}, {}
+    peer.agreed = cast("Any", SimpleNamespace(buffer_size=8, packet_size=4, max_buffers=2))
+    assert peer._request_due_us(collections.Counter()) == 0
+
+
 @pytest.mark.parametrize("name", ["buffer_size", "packet_size", "max_buffers"])
 def test_a_connection_with_a_value_of_zero_is_not_open(name: str) -> None:
     peer = SenderPeer.__new__(SenderPeer)

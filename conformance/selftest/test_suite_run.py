@@ -126,3 +126,4 @@ def test_what_ended_a_case_before_it_had_a_result_stands_in_its_row() -> None:
     listener({"event": "trace", "what": "a long story", "key": key, "why": "KeyError: 7"})
     [result] = listener.ordered()
     assert (result.verdict, result.seen) == (Verdict.ERROR, "the case left no result: KeyError: 7")
+    assert result.expected == "", "no implementation is meant"

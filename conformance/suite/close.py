@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CLOSE: the end of a successful transfer (RFC 998 5.3.1)."""
 
-from netblt_conformance.cases.case import RECEIVERS, SENDERS, Case, case
+from netblt_conformance.cases.case import ALL_ROLES, RECEIVERS, SENDERS, Case, case
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_S as S
 from netblt_conformance.common.tolerances import QUIET_US
@@ -178,14 +178,43 @@ def test_the_dally_follows_the_newest_control_timer(t: Case) -> None:
     )
 
 
-@case("CLOSE-06", roles=SENDERS)
+@case("CLOSE-06", "CLOSE-02", roles=SENDERS)
 def test_a_done_ends_the_transfer(t: Case) -> None:
     peer = t.receiver(1024)
     with t.preamble():
         peer.connect()
     peer.finish()
     peer.expect_closed("the sender to close after DONE")
+    t.must(
+        not t.link.status().failed,
+        "DONE turned success into failure, though every buffer has its OK",
+        violated="CLOSE-02",
+        expected="success, which the last OK has decided",
+    )
     peer.expect_success()
+
+
+@case("CLOSE-06", roles=ALL_ROLES, kills_nothing="the core frees a connection that has closed, with all its timers")
+def test_nothing_follows_the_end_of_a_transfer(t: Case) -> None:
+    """KEEPALIVEs are for the idle periods of an open connection (RFC 998 5.1)."""
+    death_s = 4
+    peer = t.peer(1024, own={"death_timer_s": death_s})
+    with t.preamble():
+        peer.connect()
+        peer.finish()
+        peer.expect_success()
+        if not t.link.tells_outcome:
+            raise NotSupportedError("it does not report its end")
+        peer.expect_closed()
+        peer.go_silent()
+        peer.listen(2 * t.link.delay_us + QUIET_US)  # what was on its way
+    late = peer.listen(2 * death_s * S)
+    t.must(
+        not late,
+        f"{late[0].packet if late else ''} came after it had closed",
+        late[0].frame if late else None,
+        expected="no packet of a connection that is closed",
+    )
 
 
 @case("CLOSE-06", roles=RECEIVERS)

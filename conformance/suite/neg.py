@@ -2,6 +2,7 @@
 """NEG: negotiation (RFC 998 section 4). The monitor compares every RESPONSE with its OPEN, field by field."""
 
 from netblt_conformance.cases.case import ACTIVE, PASSIVE, RECEIVERS, SENDERS, Case, case
+from netblt_conformance.catalogue import catalogue
 from netblt_conformance.common import tolerances
 from netblt_conformance.common.errors import NotSupportedError
 from netblt_conformance.common.model import MICROSECONDS_PER_MS
@@ -168,6 +169,34 @@ def test_the_mode_is_echoed_and_data_checksums_are_not_turned_off(t: Case) -> No
             answer.frame,
             expected="data checksums as the OPEN requests (AMB-24)",
         )
+
+
+@case("NEG-07", roles=PASSIVE, kills_nothing="the client of the reference refuses the other mode, not its core")
+def test_an_open_of_the_other_mode_is_refused_or_obeyed(t: Case) -> None:
+    """A passive end may serve one direction only. A RESPONSE agrees to the one that M names (AMB-08)."""
+    peer = t.peer(1024)
+    peer.monitor.disabled.update(catalogue.requirements())  # it knows the other direction
+    flags = peer.opening_values().flags ^ 1
+    peer.send_open(flags=flags)
+    peer.listen(t.tolerances.reaction_max_us)
+    answers = {seen.packet.type.name for seen in peer.seen if seen.packet.type is not None}
+    t.observe("an OPEN of the other mode is answered with", ", ".join(sorted(answers)) or "nothing")
+    if not peer.responses:
+        return
+    response = peer.responses[-1]
+    same = response.packet.writes == bool(flags & 1)
+    t.must(same, "RESPONSE changes the M bit", response.frame, expected="the M bit of the OPEN, or REFUSED")
+    peer.settle(response.packet, response.packet.death_timer_s)
+    if isinstance(peer, ReceiverPeer):
+        peer.send_control([packets.Message(Kind.GO, 1, 0)])
+        peer.listen(t.tolerances.reaction_max_us)
+    wrong = [seen for seen in peer.seen if (seen.packet.is_data if t.role.sender else seen.packet.messages)]
+    t.must(
+        not wrong,
+        f"{wrong[0].packet if wrong else ''} comes from the end that M does not let send it",
+        wrong[0].frame if wrong else None,
+        expected="the direction that M names, or REFUSED",
+    )
 
 
 @case("NEG-09", "CTRL-11", "RATE-05", roles=SENDERS, variants=("the only buffer", "the upper one of two"))

@@ -138,15 +138,15 @@ def test_an_open_for_a_port_that_nobody_serves_is_refused(t: Case) -> None:
 
 @case("OPEN-07", roles=PASSIVE, control=True)
 def test_a_repeated_open_gets_the_same_response_again(t: Case) -> None:
-    # Beyond its limits, so that what it repeats is its own answer and not the proposal.
-    small = {"buffer_size": 768, "packet_size": 96, "burst_size": 2, "burst_interval_ms": 20, "max_buffers": 1}
-    large = {"buffer_size": 8192, "packet_size": 1024, "burst_size": 50, "burst_interval_ms": 1, "max_buffers": 8}
-    peer = t.peer(iut=small)
+    # In part beyond its limits and in part below, so that what it repeats is neither the proposal nor the limits.
+    limits = {"buffer_size": 768, "packet_size": 96, "burst_size": 5, "burst_interval_ms": 20, "max_buffers": 3}
+    proposal = {"buffer_size": 8192, "packet_size": 1024, "burst_size": 2, "burst_interval_ms": 30, "max_buffers": 1}
+    peer = t.peer(iut=limits)
     with t.preamble():
-        peer.open(**large)
+        peer.open(**proposal)
     if t.stimulus:
         for _ in range(2):
-            peer.send_open(**large)
+            peer.send_open(**proposal)
             same_opening(t, peer.expect_response(), peer.responses[0])
     peer.finish()
     peer.expect_success()
@@ -284,21 +284,25 @@ def test_a_foreign_unique_id_on_an_open_connection_is_aborted_and_the_connection
             return
         t.observe("foreign unique ID is answered with", seen.packet.type and seen.packet.type.name)
         t.should(seen.packet.type is Type.ABORT, "REFUSED", seen.frame, expected="ABORT (AMB-18)")
-        if not t.role.active:  # the connection keeps its own ID
-            answers_before = len(peer.responses)
-            peer.send_open()
+    if not t.role.active:  # the connection keeps its own ID; who does not repeat the RESPONSE fails OPEN-07
+        answers_before = len(peer.responses)
+        peer.send_open()
+        try:
             peer.until(
                 lambda: len(peer.responses) > answers_before,
                 t.tolerances.reaction_max_us,
                 "RESPONSE to a repetition of the OPEN that opened the connection",
             )
-            same = peer.responses[-1].packet.unique_id == peer.unique_id
-            t.must(
-                same,
-                "the packet with the foreign unique ID replaced the connection",
-                peer.responses[-1].frame,
-                expected="the connection as it was",
-            )
+        except UnmetError as unmet:
+            unmet.due_by = "OPEN-07"
+            raise
+        same = peer.responses[-1].packet.unique_id == peer.unique_id
+        t.must(
+            same,
+            "the packet with the foreign unique ID replaced the connection",
+            peer.responses[-1].frame,
+            expected="the connection as it was",
+        )
     peer.finish()
     peer.expect_success()
 

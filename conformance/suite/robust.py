@@ -393,21 +393,28 @@ def test_data_that_end_before_their_length_are_not_stored(t: Case) -> None:
     t.expect_delivered(peer.data)
 
 
-IMPOSSIBLE = ("OK for unsent data", "OK for half a buffer", "premature DONE", "DONE before any OK")
+IMPOSSIBLE = (
+    *("OK for unsent data", "OK for half a buffer", "OK for no buffer"),
+    *("premature DONE", "DONE before any OK"),
+)
 
 
 @case("ROBUST-07", roles=SENDERS, variants=IMPOSSIBLE)
 def test_impossible_control_is_never_success(t: Case) -> None:
-    fewer = {"OK for half a buffer": 1024, "DONE before any OK": 1000}  # of a full one it may not know that it is last
+    # Of a full buffer it may not know that it is the last.
+    fewer = {"OK for half a buffer": 1024, "OK for no buffer": 1000, "DONE before any OK": 1000}
     peer = t.receiver(fewer.get(t.variant, 4 * 1024), burst_size=1, burst_interval_ms=100)
     with t.preamble():
         peer.connect()
         peer.go(0)
         peer.until(lambda: bool(peer.buffer(0).packets), t.tolerances.reaction_max_us, "data")
-        if t.variant == "DONE before any OK":
+        if t.variant in ("DONE before any OK", "OK for no buffer"):
             peer.expect_buffer(0)
     if "DONE" in t.variant:
         peer.send_done()
+    elif t.variant == "OK for no buffer":  # it has no GO
+        peer.message(Kind.OK, peer.first_buffer + 7)
+        peer.send_control()
     else:
         for number in range(1 if "half" in t.variant else 4):
             peer.message(Kind.OK, peer.first_buffer + number)
@@ -418,8 +425,10 @@ def test_impossible_control_is_never_success(t: Case) -> None:
         t.observe("OK for unsent data", "ABORT" if aborted else "ignored")
     t.must(
         not t.link.status().succeeded,
-        "success was reported although the data were never sent",
-        expected="no success without the data",
+        "success was reported although the buffer has no OK"
+        if t.variant in ("DONE before any OK", "OK for no buffer")
+        else "success was reported although the data were never sent",
+        expected="no success before all data were sent and have their OKs",
     )
 
 
@@ -444,7 +453,8 @@ def test_packets_of_the_wrong_direction_are_ignored(t: Case) -> None:
 
 
 def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, source: bytes, whose: str) -> None:
-    """A third host sends what would come next in this transfer: data, or the GO for the next buffer."""
+    """What would come next in this transfer, data or the GO for the next buffer, comes from another host or port, or is
+    for another port."""
     if isinstance(peer, SenderPeer):
         for number in range(peer.packet_count(1)):
             junk = b"\xee" * len(peer.data_packet(1, number).data)
@@ -454,8 +464,8 @@ def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, 
         peer.listen(QUIET_US)
         t.must(
             not peer.find(Kind.OK, 1),
-            f"data from {whose} were taken into the buffer",
-            expected="data from the peer only",
+            f"data {whose} were taken into the buffer",
+            expected="data of this connection only",
         )
     else:
         go = packets.Message(Kind.GO, peer.next_seq, peer.first_buffer + 1)
@@ -463,9 +473,24 @@ def continue_as(t: Case, peer: ReceiverPeer | SenderPeer, forge: packets.Forge, 
         peer.listen(QUIET_US)
         t.must(
             peer.high_seq < go.seq and not peer.buffer(1).copies,
-            f"a GO from {whose} was processed as the receiver's",
-            expected="messages from the peer only",
+            f"a GO {whose} was processed as the receiver's",
+            expected="messages of this connection only",
         )
+
+
+def go_on_between_others(t: Case, peer: ReceiverPeer | SenderPeer, other: packets.Forge, whose: str) -> None:
+    """What would come next in this transfer, and what would end it, between other ports."""
+    continue_as(t, peer, other, TESTER_ADDRESS, whose)
+    for kind in (Type.ABORT, Type.QUIT, Type.REFUSED):
+        t.link.send(other.reason(kind, whose))
+    for kind in (Type.DONE, Type.QUITACK):
+        t.link.send(other.packet(kind))
+    peer.listen(QUIET_US)
+    t.must(
+        not t.link.status().failed,
+        f"a packet {whose} ended the connection",
+        expected="a connection that goes on",
+    )
 
 
 @case("DEMUX-01", roles=ALL_ROLES, control=True, needs=(Feature.SECOND_ADDRESS,))
@@ -477,7 +502,7 @@ def test_packets_from_another_address_do_not_touch_the_connection(t: Case) -> No
         if isinstance(peer, SenderPeer):
             peer.expect_go(1)
     if t.stimulus:
-        continue_as(t, peer, peer.forge, STRANGER_ADDRESS, "another address")
+        continue_as(t, peer, peer.forge, STRANGER_ADDRESS, "from another address")
         for kind in (Type.ABORT, Type.QUIT):
             t.link.send(peer.forge.reason(kind, "stranger"), STRANGER_ADDRESS)
         t.link.send(peer.forge.packet(Type.DONE), STRANGER_ADDRESS)
@@ -496,17 +521,23 @@ def test_packets_from_another_port_do_not_touch_the_connection(t: Case) -> None:
             peer.expect_go(1)
     if t.stimulus:
         other = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
-        continue_as(t, peer, other, TESTER_ADDRESS, "another port")
-        for kind in (Type.ABORT, Type.QUIT, Type.REFUSED):
-            t.link.send(other.reason(kind, "another port"))
-        for kind in (Type.DONE, Type.QUITACK):
-            t.link.send(other.packet(kind))
-        peer.listen(QUIET_US)
-        t.must(
-            not t.link.status().failed,
-            "a packet from another port ended the connection",
-            expected="a connection that goes on",
-        )
+        go_on_between_others(t, peer, other, "from another port")
+    peer.finish()
+    peer.expect_success()
+
+
+@case("DEMUX-01", roles=ALL_ROLES, control=True)
+def test_packets_to_another_port_do_not_touch_the_connection(t: Case) -> None:
+    """The peer may have two connections from one of its ports, to two ports of a host."""
+    peer = t.peer(4096)
+    with t.preamble():
+        peer.connect()
+        t.run_first_buffer(peer)
+        if isinstance(peer, SenderPeer):
+            peer.expect_go(1)
+    if t.stimulus:
+        other = dataclasses.replace(peer.forge, foreign_port=peer.iut_port ^ 1)
+        go_on_between_others(t, peer, other, "to another port")
     peer.finish()
     peer.expect_success()
 

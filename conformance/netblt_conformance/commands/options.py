@@ -94,7 +94,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-dissector", action="store_true", help="skip the dissector check (tshark and the Wireshark plugin)"
     )
-    parser.add_argument("--no-sweep", action="store_true", help="sim: leave out the sweeps over all pairs of faults")
+    parser.add_argument("--no-sweep", action="store_true", help="leave out the sweeps over faults")
     parser.add_argument(
         "--sweep-random",
         type=not_negative,

@@ -207,12 +207,13 @@ class Result:
 
     @classmethod
     def of_run(cls, key: str, cases: Mapping[str, Sequence[str]], verdict: Verdict, why: str, cause: Cause) -> Result:
-        """For a run that left no result of its own: `why`. `cases`: name -> file and requirements."""
+        """For a run that left no result of its own: `why`. `cases`: name -> file and requirements. A mistake of the
+        suite states nothing about what RFC 998 demands."""
+        expected = "" if cause is Cause.SUITE else RUNS_ON
         title, _, rest = key.rstrip("]").partition("[")
         role, arm = (rest.removesuffix("-control"), "control") if rest.endswith("-control") else (rest, "stimulus")
-        return cls(
-            title, list(cases[title.partition(": ")[0]][1:]), role, verdict, why, arm, cause=cause, expected=RUNS_ON
-        )
+        requirements = list(cases[title.partition(": ")[0]][1:])
+        return cls(title, requirements, role, verdict, why, arm, cause=cause, expected=expected)
 
     def to_json(self) -> dict[str, Any]:
         row = asdict(self)

@@ -142,6 +142,7 @@ def _described(found: list[tuple[tuple[str, ...], list[Run]]], runs: Sequence[Ru
     free = [row for run in runs for row in run.rows if row.verdict is Verdict.INCONC]
     for requirements, explained in found:
         rows = [row for run in explained for row in run.broken if row.requirement in requirements]
+        rows = rows or [row for run in explained for row in run.broken if row.due_by in requirements]
         rows = rows or [row for run in explained for row in run.broken]
         counted = {id(row) for row in (*rows, *warnings)}
         others = sum(id(row) not in counted for run in explained for row in run.broken)

@@ -39,7 +39,8 @@ _TO_SENDERS = ("go", "go", "ok", "resend", "resend", "early-resend", "empty-rese
 _EARLY = 0.02  # share of the moves that confirm a buffer which was not sent: many implementations abort then
 # Changes of a message that another way of reading may call a senseless one: it takes its place in the queue.
 _SENSELESS = frozenset({"buffer", "entry", "count", fields.BYTES})
-_HEADER = frozenset({"version", "padding"})  # fields that a reader may or may not look at
+# Fields that a reader may or may not look at, and a Length that leaves out the string of an OPEN.
+_HEADER = frozenset({"version", "padding", "length"})
 _ENDS = (Effect.END, Effect.ABORT)
 _ABORTING = (Effect.ABORT, Effect.ABORTED)
 _ABORTS = (Type.ABORT, Type.REFUSED)
@@ -147,8 +148,9 @@ class Illegal:
             demand = self._of_type(which, open_=open_)
         elif base in ("open", "response"):
             demand = self._of_opening(packet, packets.read(original), open_=open_)
-            if demand is not None and demand.effect is Effect.ABORTED and not _HEADER.isdisjoint(names):
-                demand = Demand(Effect.ABORT, demand.requirement)  # it may be dropped for its header
+            if demand is not None and not _HEADER.isdisjoint(names):
+                # It may be dropped for its header, or be taken for a packet of another connection.
+                demand = Demand(Effect.ABORT, demand.requirement)
         elif isinstance(self._peer, SenderPeer):
             demand = self._of_data(packet)
         else:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.base import Check, Oracle, Report
@@ -37,6 +37,7 @@ class _Repair:
 
     message: Message
     waiting: set[int]
+    overtaken: dict[int, tuple[int, int]] = field(default_factory=dict)  # packet -> frame and buffer that came before
 
 
 class OrderOracle(Oracle):
@@ -70,26 +71,32 @@ class OrderOracle(Oracle):
             self._serve_repair(packet)
         else:
             self._judge_first_pass(packet, seen, frame)
-        self._judge_repairs(packet, frame)
+        self._note_overtaken(packet, frame)
         self._note_overtaking(packet)
         seen.add(number)
         if packet.type is Type.LDATA and not self._named(packet):  # perhaps retransmitted before the first pass: AMB-35
             self._last_packet.setdefault(packet.buffer, number)
 
     def _serve_repair(self, packet: Packet) -> None:
-        """A copy serves every request for it that its sender acknowledges; before that, the first one."""
+        """A copy serves every request for it that its sender acknowledges; before that, the first one. ORDER-02: such a
+        sender sends it before any later buffer. One that never comes is late for no order: RESEND-02 judges it."""
         asked = [r for r in self._repairs if r.message.buffer == packet.buffer and packet.packet in r.waiting]
         known = [repair for repair in asked if not after(repair.message.seq, packet.high_seq)]
         for repair in known or asked[:1]:
+            if packet.packet in repair.overtaken:
+                frame, later = repair.overtaken[packet.packet]
+                waiting = tuple(sorted(number for number, by in repair.overtaken.items() if by[0] == frame))
+                self.report(BEFORE_RETRANSMISSION, frame, buffer=later, waiting=waiting, request=repair.message)
+                repair.overtaken.clear()
             repair.waiting.discard(packet.packet)
 
-    def _judge_repairs(self, packet: Packet, frame: int) -> None:
-        """ORDER-02: a sender that acknowledged a RESEND sends its retransmissions before any later buffer."""
+    def _note_overtaken(self, packet: Packet, frame: int) -> None:
+        """What still waits when a sender that acknowledged the RESEND sends a packet of a later buffer."""
         for repair in self._repairs:
             known = not after(repair.message.seq, packet.high_seq)
-            if known and repair.waiting and packet.buffer > repair.message.buffer:
-                waiting = tuple(sorted(repair.waiting))
-                self.report(BEFORE_RETRANSMISSION, frame, buffer=packet.buffer, waiting=waiting, request=repair.message)
+            if known and packet.buffer > repair.message.buffer:
+                for number in repair.waiting:
+                    repair.overtaken.setdefault(number, (frame, packet.buffer))
 
     def _named(self, packet: Packet) -> bool:
         return any(packet.packet in m.packets for m in self.session.issued.of(Kind.RESEND, packet.buffer))

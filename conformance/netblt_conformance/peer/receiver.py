@@ -14,7 +14,7 @@ from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.waits import Awaited
 from netblt_conformance.packets.packets import Kind, Message, Packet, Type
 from netblt_conformance.peer.base import FEW_BUFFERS, Peer, the_newest
-from netblt_conformance.peer.exchange import Seen, Setting, UnmetError
+from netblt_conformance.peer.exchange import LEAVING, Seen, Setting, UnmetError
 
 CONTROL_TIMER_MS = 500  # what the tester publishes in its OKs
 FINISH_US = 30_000_000  # a transfer of a few buffers
@@ -293,10 +293,12 @@ class ReceiverPeer(Peer):
 
     def due_by(self, awaited: Awaited) -> str:
         """CTRL-10, CLOSE-03: nothing but the last acknowledgement of a transfer is missing, from an end that never or
-        otherwise sends NULL-ACKs. CLOSE-08: a retransmission is missing after all data were sent. DATA-09: all data
-        came, without the last-buffer flag. DATA-11: a buffer waits though fewer than agreed are on their way, and those
-        before were sent. CTRL-12: what was requested last is after older messages, which alone are acknowledged.
-        RESEND-05: the LDATA, requested alone, is not retransmitted."""
+        otherwise sends NULL-ACKs, or that has closed. CLOSE-08: a retransmission is missing after all data were sent.
+        DATA-09: all data came, without the last-buffer flag. DATA-11: a buffer waits though fewer than agreed are on
+        their way, and those before were sent. CTRL-12: what was requested last is after older messages, which alone
+        are acknowledged. RESEND-05: the LDATA, requested alone, is not retransmitted."""
+        if awaited is Awaited.TRANSFER and self._closed_in_success:
+            return "CLOSE-03"
         if self._was_left or awaited not in (Awaited.TRANSFER, Awaited.BUFFER, Awaited.REPAIR):
             return super().due_by(awaited)
         confirmed = self.monitor.session.issued.confirmed
@@ -318,6 +320,14 @@ class ReceiverPeer(Peer):
         whole = all(buffer.complete for buffer in self.buffers.values() if buffer.packets)
         some_left = 0 < len(begun) < self.terms.max_buffers and not all(begun)
         return "DATA-11" if waits and whole and some_left else ""
+
+    @property
+    def _closed_in_success(self) -> bool:
+        """Whether it closed without any further packet after a transfer whose last OK it has not acknowledged."""
+        left = any(seen.packet.type in LEAVING for seen in self.seen)
+        if not self.queue or left or not self.link.tells_outcome:
+            return False
+        return self.link.status().closed and self.link.status().succeeded
 
     @property
     def _is_taken_in_part(self) -> bool:

@@ -471,7 +471,7 @@ class SenderPeer(Peer):
         requested = {m.buffer for m in self.messages.values() if m.kind is Kind.RESEND} - self._confirmed
         open_ = [number for number in requested if awaited[number] < GROWN_WAITS]
         awaited.update(open_)
-        buffers = [buffer for number in open_ if 0 <= (buffer := self.index(number)) < self.buffer_count]
+        buffers = [n for n in range(self.buffer_count) if self.number(n) in open_]  # the others have no GO
         return max((self._request_times(one)[-1] + self.request_max_us(one) for one in buffers), default=0)
 
     def end(self) -> None:
@@ -512,7 +512,8 @@ class SenderPeer(Peer):
         while self._requests:
             message = self.messages[heapq.heappop(self._requests)[1]]
             buffer = self.index(message.buffer)
-            exists = 0 <= buffer < self.buffer_count and message.buffer not in self._confirmed
+            known = 0 <= buffer < self.buffer_count and self.number(buffer) == message.buffer
+            exists = known and message.buffer not in self._confirmed
             if exists and self.may_send(buffer):  # else it is sent when its turn comes
                 self._deliver(buffer, [n for n in message.packets if n < self.packet_count(buffer)], lose)
                 return True

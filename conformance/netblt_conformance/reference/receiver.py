@@ -264,9 +264,10 @@ class ReceiverEnd:
 
     def _check_single(self, message: Message, buffer: _Buffer, now_us: int) -> None:
         """RESEND-06: a request that is not acknowledged is repeated, not renewed."""
+        arrived_us, settled = buffer.arrived_us, self._is_acknowledged
+        # What does not count now never does again. A receiver may request the same many thousand times.
+        buffer.resends = [one for one in buffer.resends if not settled(one[0].seq) and arrived_us < one[1]]
         for before, sent_us in buffer.resends:
-            if self._is_acknowledged(before.seq) or buffer.arrived_us >= sent_us:
-                continue
             parts = not set(before.packets) & set(message.packets) and now_us - sent_us <= _TOGETHER_US
             if parts:
                 self._known.choices.note("AMB-33", "one request in several RESENDs")

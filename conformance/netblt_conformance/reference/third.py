@@ -45,10 +45,12 @@ def _convicted(rows: Sequence[Result]) -> bool:
 
 
 def _is_known(rows: Sequence[Result], outside: Outside, failed: set[tuple[str, str]]) -> bool:
-    """The suite sees it as a WARN or elsewhere in the role, or the tester made it undecidable."""
+    """The suite sees it as a WARN, in the same packet (as a control arm that fails), or elsewhere in the role, or the
+    tester made it undecidable."""
     rule = outside.requirement
     warned = any(row.verdict is Verdict.WARN and rule in row.requirements for row in rows)
-    return warned or (rule, rows[0].role) in failed or any(rule in row.provoked for row in rows)
+    seen = any(row.verdict is Verdict.INCONC and row.frame == outside.frame for row in rows)
+    return warned or seen or (rule, rows[0].role) in failed or any(rule in row.provoked for row in rows)
 
 
 class _Child(Child):
