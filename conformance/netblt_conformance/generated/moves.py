@@ -41,13 +41,16 @@ _S_FOR_EACH_REPEAT = 3  # of the death timer, which ends the repetition
 _STALL_LEAST_US = 5 * MICROSECONDS_PER_S  # of a stall that is left to be sat out
 _SLOWEST_US = 3600 * MICROSECONDS_PER_S  # of a whole transfer at a pace that the tester offers or takes
 _HUSH_SHARE = 0.9  # of its death timer that the implementation hears nothing
-# Packets of other connections: type, source, and how far its port is from the tester's.
+# Packets of other connections: type, source, and how far their ports are from those of the connection.
 STRAYS = (
-    (Type.ABORT, TESTER_ADDRESS, 1),
-    (Type.QUIT, TESTER_ADDRESS, 2),
-    (Type.KEEPALIVE, TESTER_ADDRESS, 3),
-    (Type.ABORT, STRANGER_ADDRESS, 0),
-    (Type.QUIT, STRANGER_ADDRESS, 0),
+    (Type.ABORT, TESTER_ADDRESS, 1, 0),
+    (Type.QUIT, TESTER_ADDRESS, 2, 0),
+    (Type.KEEPALIVE, TESTER_ADDRESS, 3, 0),
+    (Type.ABORT, STRANGER_ADDRESS, 0, 0),
+    (Type.QUIT, STRANGER_ADDRESS, 0, 0),
+    (Type.ABORT, TESTER_ADDRESS, 0, 1),
+    (Type.QUIT, TESTER_ADDRESS, 0, 2),
+    (Type.KEEPALIVE, TESTER_ADDRESS, 0, 3),
 )
 _ILLEGAL = 0.8  # weight of each illegal move that is offered
 QUIT_REASON = "quit"  # of four bytes: they need a NUL beside them (WIRE-07)
@@ -194,9 +197,10 @@ class Player(ABC):
 
     def stray(self, which: int) -> None:
         """A packet of another connection, which must not change this one (DEMUX-01, DEMUX-02)."""
-        kind, source, ports_up = STRAYS[which % len(STRAYS)]
+        kind, source, up, iut_up = STRAYS[which % len(STRAYS)]
         peer = self.peer
-        forge = dataclasses.replace(peer.forge, local_port=peer.own_port + ports_up)
+        ports = {"local_port": (peer.own_port + up) & 0xFFFF, "foreign_port": (peer.iut_port + iut_up) & 0xFFFF}
+        forge = dataclasses.replace(peer.forge, **ports)
         packet = forge.packet(kind) if kind is Type.KEEPALIVE else forge.reason(kind, "of another connection")
         self.copies.send_foreign(packet, source)
         self.illegal.note_elsewhere(packets.read(packet), elsewhere=source == STRANGER_ADDRESS)
