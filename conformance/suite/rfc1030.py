@@ -348,6 +348,18 @@ def time_until_asked(peer: SenderPeer, buffer: int, since_us: int) -> int:
     return peer.first_seen(peer.expect_resend(buffer).seq).time_us - since_us
 
 
+def loose_timer_us(peer: SenderPeer, buffer: int) -> int:
+    """From the GO for a buffer to its first RESEND. CONTROLs get no answer from then on: a request below that is
+    acknowledged may postpone the timer. Where they have no room for one more request, those below are acknowledged."""
+    since_us = peer.first_seen(peer.expect_go(buffer).seq).time_us
+    peer.answer_controls(False)
+    try:
+        return time_until_asked(peer, buffer, since_us)
+    except UnmetError:
+        peer.acknowledge()
+        return time_until_asked(peer, buffer, since_us)
+
+
 def tight_max_us(peer: SenderPeer, loose_us: int, below: int) -> int:
     """A tight timer, at most, beside a loose one that includes so many buffers below: the same formula gives less for
     fewer packets. What is added to the time of the packets is not known, and may be much more than that time."""
@@ -370,8 +382,7 @@ def test_the_first_packet_of_a_buffer_tightens_its_timer(t: Case) -> None:
         peer.connect()
         peer.require(buffer_size=2048, max_buffers=4)
         peer.require_gos(4)
-        peer.answer_controls(False)  # a request below that is acknowledged may postpone the timer
-        loose_us = time_until_asked(peer, 3, peer.first_seen(peer.expect_go(3).seq).time_us)
+        loose_us = loose_timer_us(peer, 3)
         peer.withhold_ack()
         for buffer in range(4):
             peer.send_buffer(buffer)
@@ -400,8 +411,7 @@ def test_data_of_a_later_buffer_make_earlier_ones_due_soon_but_not_at_once(t: Ca
         peer.connect()
         peer.require(buffer_size=2048, max_buffers=3)
         peer.require_gos(3)
-        peer.answer_controls(False)
-        loose_us = time_until_asked(peer, 1, peer.first_seen(peer.expect_go(1).seq).time_us)
+        loose_us = loose_timer_us(peer, 1)
         peer.withhold_ack()
         for buffer in range(3):
             peer.send_buffer(buffer)
