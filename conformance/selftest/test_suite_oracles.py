@@ -22,6 +22,7 @@ TESTER_PORT, IUT_PORT = 4000, 5000
 DELAY_US = 1_000
 STEP_US = 60_000  # longer than packets count as crossing
 CROSSES_US = 10_000
+LONG_US = 3_000_000  # no acknowledgement may take so long
 TESTER, IUT = Forge(2, TESTER_PORT, IUT_PORT), Forge(2, IUT_PORT, TESTER_PORT)
 # Buffers of two packets of 4 bytes; two of them make the transfer.
 TERMS = Packet(
@@ -311,6 +312,23 @@ def test_a_request_that_waited_for_others_may_name_what_came_meanwhile() -> None
     assert monitor.violations == []
 
 
+@pytest.mark.parametrize(("waited_us", "found"), [(2 * DELAY_US, []), (LONG_US, ["RESEND-01"])])
+def test_a_request_may_leave_out_what_an_acknowledged_one_still_brings(waited_us: int, found: list[str]) -> None:
+    data = bytes(64)
+    terms = dataclasses.replace(TERMS, buffer_size=4 * len(data), packet_size=len(data), flags=1)
+    last = gives(0, 3, 1, type=Type.LDATA, data=data)
+    steps = [
+        given(TESTER.opening(Type.OPEN, terms)),
+        iut(IUT.opening(Type.RESPONSE, terms)),
+        *(tells(go(1, 0)), acked(1), last, tells(resend(2, 0, 0, 1, 2)), acked(2)),
+    ]
+    monitor = Monitor(Session(PASSIVE_RECEIVER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
+    show(monitor, steps, 0)
+    show(monitor, [tells(resend(3, 0, 2))], 1, (len(steps) - 1) * STEP_US + waited_us)
+    monitor.finish()
+    assert [one.requirement for one in monitor.violations if one.requirement == "RESEND-01"] == found
+
+
 @pytest.mark.parametrize(("buffers", "requirement"), [((0,), "WIRE-04"), ((0, 1), "RESEND-01")])
 def test_a_request_for_data_with_padding_accuses_the_length_until_such_data_are_taken(
     buffers: tuple[int, ...], requirement: str
@@ -506,7 +524,6 @@ def test_a_wrong_data_checksum_is_told_with_its_packet_and_both_values() -> None
 
 
 BOTH_BUFFERS = [sends(0, 0, 2), sends(0, 1, 2), sends(1, 0, 2), sends(1, 1, 2)]
-LONG_US = 3_000_000  # no acknowledgement may take so long
 
 
 @pytest.mark.parametrize(

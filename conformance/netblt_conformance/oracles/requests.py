@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netblt_conformance.common.model import MICROSECONDS_PER_MS
+from netblt_conformance.common.tolerances import transfer_time_us
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import SentData, Session, after
@@ -269,17 +271,23 @@ class RequestOracle(Oracle):
             if omission.buffer == message.buffer:  # this is the next part of the same request
                 omission.missing -= set(message.packets)
         missing -= set(message.packets)
-        for other in (*self._unacknowledged(Kind.RESEND, message.buffer), *self._just_requested(message, time_us)):
+        for other in (*self._unacknowledged(Kind.RESEND, message.buffer), *self._being_served(message, time_us)):
             missing -= set(other.packets)
         if missing and size + 2 * len(missing) + 2 <= self.session.control_limit:
             self._omitted.append(_Omission(message.buffer, missing, time_us, frame))
 
-    def _just_requested(self, message: Message, time_us: int) -> Iterator[Message]:
-        """Earlier parts of the same request, which may be acknowledged before the last part comes (AMB-33)."""
-        session = self.session
-        since_us = time_us - session.slack_us - session.tolerances.crossing_us
-        newest = reversed(self._of_buffer[Kind.RESEND, message.buffer])
-        return itertools.takewhile(lambda other: self._came_us[other.seq] >= since_us, newest)
+    def _being_served(self, message: Message, time_us: int) -> Iterator[Message]:
+        """Earlier requests that were acknowledged so lately that their packets may still be on the way: one more for
+        those would bring them twice. Or earlier parts of the same request (AMB-33)."""
+        session, acks = self.session, self.session.acks_sent
+        allowed_us = session.round_trip_us + session.slack_us + session.tolerances.crossing_us
+
+        def lately(other: Message) -> bool:
+            known = bisect.bisect_left(acks, True, key=lambda ack: not after(other.seq, ack[1]))
+            service_us = transfer_time_us(len(other.packets), *session.slowest_pace)
+            return known == len(acks) or time_us - acks[known][0] <= service_us + allowed_us
+
+        return itertools.takewhile(lately, reversed(self._of_buffer[Kind.RESEND, message.buffer]))
 
     def _is_final(self, omission: _Omission, time_us: int) -> bool:
         """Once the moment is over at which a list came, no further part of it comes; what it lacks is reported."""
