@@ -205,6 +205,24 @@ def test_a_transfer_may_end_as_late_as_a_control_timer_that_followed_a_late_ackn
     assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
+def test_a_lost_request_comes_again_as_late_as_a_control_timer_that_followed_a_late_acknowledgement(
+    built_library: Path,
+) -> None:
+    """TIMER-03: the GO was acknowledged after half a minute. Then a request is lost, and the client quits."""
+    terms = Parameters(buffer_size=68, packet_size=17, burst_size=6, max_buffers=3, death_timer_s=60)
+    moves = ("wait 30000000", "header-damaged 0 3", "lose 2", "carry 1", "data 0 0 1 2", "wait 150000")
+    result = replayed(
+        SimLinkFactory(built_library),
+        "passive-receiver",
+        *moves,
+        "client-quit-slow 2",
+        iut=terms,
+        own=replace(terms, death_timer_s=40_000),
+        length=203,
+    )
+    assert ([str(one) for one in result.done], result.faults) == ([*moves, "client-quit-slow 2"], [])
+
+
 def test_a_dally_may_last_as_long_as_the_death_timer_where_the_field_of_the_control_timer_is_full(
     built_library: Path,
 ) -> None:

@@ -177,7 +177,7 @@ def _await_timers(player: SendingPlayer) -> None:
     with findings.due("TIMER-07"):
         peer.until(
             goes_on,
-            max(peer.data_timer_max_us, player.longest_wait_us),
+            max(peer.data_timer_max_us, player.longest_wait_us, peer.repeat_max_us),  # a request may have been lost
             f"RESEND for buffer {buffer}, the rest of which is late",
         )
     player.acknowledge()
