@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 from netblt_conformance.commands import cli
+from netblt_conformance.common.model import ROLES_BY_NAME
 from netblt_conformance.generated import copies, script
 from netblt_conformance.generated.damage import has_bad_header, is_damaged
+from netblt_conformance.generated.script import Script, move
+from netblt_conformance.generated.second import Found
+from netblt_conformance.judges.findings import Conclusion, Finding
 from netblt_conformance.packets.packets import HEADER_BYTES, Forge, Packet, Type, data_checksum, read, spoil
 from selftest.faulty import faulty_library
+from selftest.small_scripts import TERMS
 
 
 def requirements_of(folder: Path, mutant: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, ...]]:
@@ -66,3 +71,12 @@ def test_data_that_are_all_zero_get_no_checksum_of_zero() -> None:
     """Both zeros may count as the same (AMB-05). Stimulus: one byte, of which one bit is set."""
     fields = Packet(b"", type=Type.LDATA, data=b"\x80", data_checksum=data_checksum(b"\x80"))
     assert read(copies.zeroed_data(Forge(2, 1, 2).data(fields), 0)).data == b"\xc0"
+
+
+@pytest.mark.parametrize(("moves", "mistake"), [(["damaged 2 101"], False), (["data-zeroed 1 0 9"], False), ([], True)])
+def test_a_checksum_of_the_tester_that_fits_another_reading_is_a_mistake_where_nothing_was_damaged(
+    moves: list[str], mistake: bool
+) -> None:
+    one = Script(ROLES_BY_NAME["passive-sender"], 1, 96, TERMS, TERMS, moves=tuple(move(text) for text in moves))
+    finding = Finding(1, "sim", 0, "CKSUM-01", Conclusion.VIOLATED, "192.0.2.1 receiver")
+    assert Found(0, finding).is_mistake_in(one) is mistake

@@ -27,12 +27,13 @@ NETWORK = frozenset(
     {"ORDER-01", "ORDER-02", "ORDER-03", "CTRL-06", "RATE-01", "RATE-03", "OPEN-05", "WIRE-04", "CTRL-12"}
 )
 # What the tester does on purpose, and the beginnings of the requirements that the plugin reports then. "tail": the
-# first part of a queue is lost, which leaves no trace. The others: OPENs and RESPONSEs that no end may accept.
+# first part of a queue is lost, which leaves no trace. The checksum of a damaged packet may be that of another reading
+# by chance. The last ones: OPENs and RESPONSEs that no end may accept.
+_DAMAGE = ("damaged", "zeroed", "header-damaged", "ack-damaged", "copy-damaged", "data-damaged", "data-zeroed")
 EXCUSED = {
     "tail": ("CTRL-01", "CTRL-04"),
     "go-on": ("DATA-12",),
-    "zeroed": ("CKSUM-",),
-    "ack-damaged": ("CKSUM-",),
+    **dict.fromkeys(_DAMAGE, ("CKSUM-",)),
     "zero": ("",),
     "loose": ("",),
     "large": ("",),
