@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -213,7 +214,7 @@ def test_a_signal_during_imports_waits_until_they_are_complete(
     known = cli._function
 
     def interrupted(name: str) -> object:
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # to no thread of the test run
         complete.append(known(name))
         return complete[-1]
 

@@ -197,7 +197,7 @@ def wrong(tmp_path_factory: pytest.TempPathFactory, built_library: Path) -> SimL
 @pytest.mark.parametrize(
     ("role", "moves", "requirement"),
     [
-        ("passive-receiver", [WAIT, "ack 1", "bad.data.local_port 0 1"], ""),  # what is delivered is wrong
+        ("passive-receiver", [WAIT, "ack 1", "bad.data.local_port 0 1"], "DATA-08"),  # what is delivered is wrong
         ("passive-sender", ["go", "control", "wait 20000", "bad.type 5"], "ROBUST-07"),
         ("passive-sender", ["keepalive", "bad.copy.local_port 0 1"], "DEMUX-03"),
     ],

@@ -116,9 +116,9 @@ def test_other_data_accuse_their_delivery_whatever_the_case_is_about(
     outcome = mutation.run_cases(
         workshop.build(mutant), "buffers_with_a_byte_full_of_packets_arrive: 256", workshop.report(mutant)
     )
-    (row,) = [one for one in outcome.results if one.verdict is Verdict.FAIL and one.role == role]
-    assert row.requirement == "DATA-08"
-    assert row.requirements == ["DATA-05", "DATA-07", "DATA-08"]
+    rows = [one for one in outcome.results if one.verdict is Verdict.FAIL and one.role == role]
+    assert {row.requirement for row in rows} == {"DATA-08"}
+    assert ["DATA-05", "DATA-07", "DATA-08"] in [row.requirements for row in rows if row.origin is Origin.CASE]
 
 
 def test_other_data_accuse_their_delivery_where_the_case_is_about_times_or_messages(

@@ -159,7 +159,7 @@ def test_mistakes_in_the_list_of_incompatible_pairs_are_named(tmp_path: Path, te
     [
         (["bakeoff"], "name the adapter"),
         (["bakeoff", "a.toml", "--faults", "3"], "need --variants"),
-        (["bakeoff", "--variants", "--faults", "-1"], "0 or more"),
+        (["bakeoff", "--variants", "--faults", "-1"], "no whole number from 0"),
         (["bakeoff", "--variants", "--paths", "clean"], "--paths does not go with --variants"),
         (["bakeoff", "--variants", "--encapsulation", "udp"], "--encapsulation does not go with --variants"),
         (["bakeoff", "--variants", "--details", "all"], "--details does not go with --variants"),
