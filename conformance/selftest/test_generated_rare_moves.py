@@ -136,6 +136,12 @@ def test_a_connection_on_the_ports_of_an_earlier_one_is_served(factory: SimLinkF
     assert passes(replayed(factory, "passive-sender", length=96))
 
 
+def test_done_does_not_change_the_outcome(factory: SimLinkFactory, tmp_path: Path) -> None:
+    found = replayed(with_faults(tmp_path, "done-is-a-failure"), "passive-sender", length=96)
+    assert [name for name, _ in found.faults] == ["CLOSE-02"]
+    assert passes(replayed(factory, "passive-sender", length=96))
+
+
 def test_a_dally_that_ignores_a_longer_timer_is_a_warning(
     factory: SimLinkFactory, wrong_otherwise: SimLinkFactory
 ) -> None:
