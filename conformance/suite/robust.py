@@ -31,12 +31,21 @@ def one_of_each_type(peer: ReceiverPeer | SenderPeer) -> dict[Type, bytes]:
     }
 
 
-@case("ROBUST-01", roles=ALL_ROLES, control=True)
-def test_truncated_packets_have_no_effect(t: Case) -> None:
+def after_first_buffer(t: Case, *, with_next_go: bool = False) -> ReceiverPeer | SenderPeer:
+    """A peer in the middle of a transfer of several buffers. `with_next_go`: a receiving implementation has requested
+    the second one too."""
     peer = t.peer(4096)
     with t.preamble():
         peer.connect()
         t.run_first_buffer(peer)
+        if with_next_go and isinstance(peer, SenderPeer):
+            peer.expect_go(1)
+    return peer
+
+
+@case("ROBUST-01", roles=ALL_ROLES, control=True)
+def test_truncated_packets_have_no_effect(t: Case) -> None:
+    peer = after_first_buffer(t)
     if t.stimulus:
         for packet in one_of_each_type(peer).values():
             for end in range(len(packet)):
@@ -52,10 +61,7 @@ def test_truncated_packets_have_no_effect(t: Case) -> None:
 
 @case("ROBUST-01", roles=ALL_ROLES)
 def test_a_length_below_the_minimum_of_its_type_has_no_effect(t: Case) -> None:
-    peer = t.peer(4096)
-    with t.preamble():
-        peer.connect()
-        t.run_first_buffer(peer)
+    peer = after_first_buffer(t)
     for kind, packet in one_of_each_type(peer).items():
         if kind in packets.MINIMUM_BYTES:
             short = bytearray(packet)
@@ -75,10 +81,7 @@ def test_a_length_below_the_minimum_of_its_type_has_no_effect(t: Case) -> None:
 
 @case("ROBUST-02", roles=ALL_ROLES)
 def test_unknown_packet_types_are_ignored(t: Case) -> None:
-    peer = t.peer(4096)
-    with t.preamble():
-        peer.connect()
-        t.run_first_buffer(peer)
+    peer = after_first_buffer(t)
     for kind in (12, 13, 127, 255):
         peer.send(peer.forge.packet(kind, b"\0" * 8))
     peer.finish()
@@ -434,10 +437,7 @@ def test_impossible_control_is_never_success(t: Case) -> None:
 
 @case("ROBUST-08", roles=ALL_ROLES, control=True)
 def test_packets_of_the_wrong_direction_are_ignored(t: Case) -> None:
-    peer = t.peer(4096)
-    with t.preamble():
-        peer.connect()
-        t.run_first_buffer(peer)
+    peer = after_first_buffer(t)
     if t.stimulus:
         packet = one_of_each_type(peer)
         wrong = (Type.DATA, Type.LDATA, Type.NULL_ACK) if t.role.sender else (Type.CONTROL,)
@@ -495,12 +495,7 @@ def go_on_between_others(t: Case, peer: ReceiverPeer | SenderPeer, other: packet
 
 @case("DEMUX-01", roles=ALL_ROLES, control=True, needs=(Feature.SECOND_ADDRESS,))
 def test_packets_from_another_address_do_not_touch_the_connection(t: Case) -> None:
-    peer = t.peer(4096)
-    with t.preamble():
-        peer.connect()
-        t.run_first_buffer(peer)
-        if isinstance(peer, SenderPeer):
-            peer.expect_go(1)
+    peer = after_first_buffer(t, with_next_go=True)
     if t.stimulus:
         continue_as(t, peer, peer.forge, STRANGER_ADDRESS, "from another address")
         for kind in (Type.ABORT, Type.QUIT):
@@ -513,12 +508,7 @@ def test_packets_from_another_address_do_not_touch_the_connection(t: Case) -> No
 
 @case("DEMUX-02", roles=ALL_ROLES, control=True)
 def test_packets_from_another_port_do_not_touch_the_connection(t: Case) -> None:
-    peer = t.peer(4096)
-    with t.preamble():
-        peer.connect()
-        t.run_first_buffer(peer)
-        if isinstance(peer, SenderPeer):
-            peer.expect_go(1)
+    peer = after_first_buffer(t, with_next_go=True)
     if t.stimulus:
         other = dataclasses.replace(peer.forge, local_port=peer.own_port ^ 1)
         go_on_between_others(t, peer, other, "from another port")
@@ -529,12 +519,7 @@ def test_packets_from_another_port_do_not_touch_the_connection(t: Case) -> None:
 @case("DEMUX-01", roles=ALL_ROLES, control=True)
 def test_packets_to_another_port_do_not_touch_the_connection(t: Case) -> None:
     """The peer may have two connections from one of its ports, to two ports of a host."""
-    peer = t.peer(4096)
-    with t.preamble():
-        peer.connect()
-        t.run_first_buffer(peer)
-        if isinstance(peer, SenderPeer):
-            peer.expect_go(1)
+    peer = after_first_buffer(t, with_next_go=True)
     if t.stimulus:
         other = dataclasses.replace(peer.forge, foreign_port=peer.iut_port ^ 1)
         go_on_between_others(t, peer, other, "to another port")
