@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netblt_conformance.campaign.errors import CampaignError, library
-from netblt_conformance.campaign.worker import PASSABLE
+from netblt_conformance.campaign.worker import temporary_folder
 from netblt_conformance.common.ending import signals_wait
 
 LOOPBACK = "127.0.0.1"
@@ -103,9 +102,7 @@ def _security(distributed: Any, where: Where) -> Any:
 def _local(distributed: Any, dask: Any, where: Where) -> Iterator[Any]:
     """Scheduler and workers listen on the loopback interface only. Each worker has a nanny that starts it again."""
     with contextlib.ExitStack() as stack:
-        # Workers are killed, and remove no files.
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="netblt-campaign-"))
-        Path(folder).chmod(PASSABLE)
+        folder = stack.enter_context(temporary_folder())
         stack.enter_context(dask.config.set({"temporary-directory": folder}))
         resource_tracker.ensure_running()  # its start would let signals through
         with signals_wait():  # workers inherit it: Ctrl-C of the terminal is for the command, which ends them

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from netblt_conformance.campaign.errors import CampaignError, RunnerError, libra
 from netblt_conformance.campaign.folder import Folder, State
 from netblt_conformance.campaign.kind import Subject
 from netblt_conformance.campaign.messages import Order
-from netblt_conformance.campaign.worker import PASSABLE, Package, Runner
+from netblt_conformance.campaign.worker import Package, Runner, temporary_folder
 
 _HOUR_S, _DAY_S = 3_600, 86_400
 _BYTES = ("B", "kB", "MB", "GB", "TB")
@@ -35,8 +34,7 @@ class Measured:
 def sample(package: Package, state: State, subject: Subject, seconds: float, show: Callable[[int], None]) -> Measured:
     """Runs blocks spread over the whole campaign, one at a time, for about so long. The first one of a process, which
     loads what all share, is run twice and counted once."""
-    with tempfile.TemporaryDirectory(prefix="netblt-campaign-") as folder:
-        Path(folder).chmod(PASSABLE)
+    with temporary_folder() as folder:
         return _sample(Runner(package, subject, Path(folder)), state, seconds, show)
 
 

@@ -28,8 +28,15 @@ from netblt_conformance.common.paths import root
 from netblt_conformance.common.words import last_lines
 
 _SUBJECT = "implementation under test"
-# Of a folder for temporary files: tshark, which root runs as nobody, must reach the plugin in it.
-PASSABLE = 0o711
+# tshark, which root runs as nobody, must reach the plugin in the folder.
+_PASSABLE = 0o711
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """For the temporary files of processes that are killed, and remove none of them."""
+    folder = tempfile.TemporaryDirectory(prefix="netblt-campaign-")
+    Path(folder.name).chmod(_PASSABLE)
+    return folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +123,7 @@ class Place:
         self._idle: list[Runner] = []
         self._mismatch: str | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="netblt-campaign-"))  # only this user can read it
-        self._temporary = tempfile.TemporaryDirectory(prefix="netblt-campaign-")
-        Path(self._temporary.name).chmod(PASSABLE)
+        self._temporary = temporary_folder()
 
     def subject(self) -> Subject:
         if self.package.library:
