@@ -30,10 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def add_ci_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--summary",
-        type=Path,
-        metavar="FILE",
-        help="append a job summary in Markdown to FILE (GITHUB_STEP_SUMMARY)",
+        "--summary", type=Path, metavar="FILE", help="append a job summary in Markdown to FILE (GITHUB_STEP_SUMMARY)"
     )
     parser.add_argument(
         "--annotations",

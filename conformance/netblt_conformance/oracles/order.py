@@ -79,7 +79,7 @@ class OrderOracle(Oracle):
 
     def _serve_repair(self, packet: Packet) -> None:
         """A copy serves every request for it that its sender acknowledges; before that, the first one. ORDER-02: such a
-        sender sends it before any later buffer. One that never comes is late for no order: RESEND-02 judges it."""
+        sender sends it before any later buffer. RESEND-02 judges a copy that never comes."""
         asked = [r for r in self._repairs if r.message.buffer == packet.buffer and packet.packet in r.waiting]
         known = [repair for repair in asked if not after(repair.message.seq, packet.high_seq)]
         for repair in known or asked[:1]:

@@ -53,7 +53,7 @@ static bool waits_for_step_before(session *all, const step *one, netblt_time now
 }
 
 /* The process stays to answer repetitions of the peer's QUIT (QUIT-01). The user learns of its end now. */
-static void tell_of_quit(const session *all, const step *one)
+static void report_quit(const session *all, const step *one)
 {
     summary end;
     if (one->work.outcome != NETBLT_PEER_QUIT || one->work.connection == NULL || all->interrupted)
@@ -68,7 +68,7 @@ static void after_failure(session *all, step *one, netblt_time now)
     if (waits_for_step_before(all, one, now))
         return;
     if (!retry_is_temporary(&one->work) || !settle_try_again(all, now)) {
-        tell_of_quit(all, one);
+        report_quit(all, one);
         all->over = true;
         return;
     }
