@@ -23,7 +23,7 @@ from netblt_conformance.common.model import Role
 from netblt_conformance.common.verdicts import Cause
 from netblt_conformance.common.words import last_lines
 from netblt_conformance.generated import play
-from netblt_conformance.generated.damage import Losing
+from netblt_conformance.generated.disregarded import Losing
 from netblt_conformance.generated.play import Chosen, Fault, Played, kinds
 from netblt_conformance.generated.script import Move, Script, begin, from_text, move
 from netblt_conformance.generated.second import Found, Merged
@@ -344,7 +344,7 @@ class Once:
     reasons: tuple[str, ...]
     supported: bool = True
     left_out: int = 0  # moves that were not legal when their turn came
-    lost: int = 0  # packets that the network lost (damage.Losing)
+    lost: int = 0  # packets that the network lost (disregarded.Losing)
 
 
 def play_once(factory: LinkFactory, script: Script, capture: Path) -> Once:

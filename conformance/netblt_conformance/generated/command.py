@@ -31,7 +31,7 @@ from netblt_conformance.generated.campaign import (
     blocks,
     play_once,
 )
-from netblt_conformance.generated.damage import Losing, has_bad_header, is_damaged
+from netblt_conformance.generated.disregarded import DISREGARDED, Losing
 from netblt_conformance.generated.script import Script
 from netblt_conformance.generated.second import violations, violations_alone
 from netblt_conformance.generated.shrunk import shrunk
@@ -46,7 +46,7 @@ DEFAULT_OUTPUT = "netblt-generated"
 # Failures of different kinds that are shrunk; a broken implementation fails in thousands of scripts.
 SHRUNK_MAX = 10
 _STAGE = "scripts"
-_BY_DAMAGE = "a damaged packet had an effect: the script passes where the network loses these packets"
+_ACTED_UPON = "packets that count as lost had an effect: the script passes where the network loses them ({count})"
 
 
 def _target_options(parser: argparse.ArgumentParser) -> None:
@@ -264,26 +264,30 @@ class _Run:
         small = self._shrunk(failure, way, capture)
         final = way.of(_Again(self._campaign.factory, self._tshark, capture).judged(small))
         self._progress.clear()
-        cause = () if way.own or not final.kinds else self._damage(small)
+        cause = None if way.own or not final.kinds else self._acted_upon(small)
         final = final if final.kinds else failure
-        consequences = () if way.own else sorted(final.kinds & catalogue.requirements().keys() - set(cause))
-        known = (*cause, *consequences)
-        small = dataclasses.replace(small, requirements=known)
-        reasons = (*way.heading, *(f"{one}: {_BY_DAMAGE}" for one in cause), *final.reasons)
+        known = set() if way.own else final.kinds & catalogue.requirements().keys()
+        first = () if cause is None else (cause[0],)
+        small = dataclasses.replace(small, requirements=(*first, *sorted(known - set(first))))
+        reasons = (*way.heading, *final.reasons)
+        if cause is not None:
+            reasons = (f"{cause[0]}: {_ACTED_UPON.format(count=cause[1])}", *reasons)
         path.write_text(small.text("\n".join(reasons)), encoding="utf-8")
         moves = f"{len(small.moves)} of {len(failure.script.moves)} moves"
         print(f"{way.word:<6} script {failure.number} ({failure.script.role}, {moves}): {path}")
         for reason in (*reasons, f"play it again: {_play_command(path, self._options)}"):
             print(fit(f"       {reason}"))
 
-    def _damage(self, small: Script) -> tuple[str, ...]:
-        """The requirement about damaged packets that the implementation violates, if these make the script fail."""
+    def _acted_upon(self, small: Script) -> tuple[str, int] | None:
+        """The requirement about packets that count as lost which the implementation violates, if these make the script
+        fail, and how many there are."""
         with tempfile.TemporaryDirectory(prefix="netblt-generated-") as folder:
-            for requirement, loses in (("CKSUM-06", has_bad_header), ("CKSUM-07", is_damaged)):
-                factory = Losing(self._campaign.factory, loses)
-                if _Again(factory, self._tshark, Path(folder) / "without.pcapng").passes(small):
-                    return (requirement,)
-        return ()
+            for requirement, loses in DISREGARDED:
+                factory = Losing(self._campaign.factory, loses())
+                lost = _Again(factory, self._tshark, Path(folder) / "without.pcapng").passes_without(small)
+                if lost:
+                    return requirement, lost
+        return None
 
     def _shrunk(self, failure: Failure, way: _Way, capture: Path) -> Script:
         """Judged without the dissector, which takes longer, where the fault shows without it."""
@@ -363,10 +367,10 @@ class _Again:
         remark = remark if once.supported else "the implementation does not support this role"
         return _Judged(failure, mistake, remark, once.lost)
 
-    def passes(self, one: Script) -> bool:
-        """Whether nothing goes wrong where the network loses packets."""
+    def passes_without(self, one: Script) -> int:
+        """How many packets the network loses where nothing goes wrong then; else 0."""
         judged = self.judged(one)
-        return judged.lost > 0 and not judged.failure.kinds and not judged.mistake.kinds
+        return 0 if judged.failure.kinds or judged.mistake.kinds else judged.lost
 
     def goes_wrong(self, way: _Way, wanted: frozenset[str]) -> Callable[[Script], bool]:
         """Whether a script goes wrong so, for one of these requirements."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from netblt_conformance.generated import originals
 from netblt_conformance.oracles.session import after
 from netblt_conformance.packets import packets
-from netblt_conformance.packets.packets import MINIMUM_BYTES, Kind, Message, Packet
+from netblt_conformance.packets.packets import Kind, Message, Packet
 from netblt_conformance.peer import ReceiverPeer, SenderPeer
 
 _WAITS = 1000  # buffers and messages this far ahead cannot be on their way
@@ -62,8 +62,7 @@ class Known:
 def of_header(packet: Packet, peer: ReceiverPeer | SenderPeer, *, elsewhere: bool) -> Demand | None:
     """What the common header demands; None when it is that of any packet of the connection. `elsewhere`: it comes from
     another host."""
-    minimum = MINIMUM_BYTES.get(packet.type, packets.HEADER_BYTES) if packet.type is not None else packets.HEADER_BYTES
-    if not minimum <= packet.length <= len(packet.raw):
+    if packets.has_impossible_length(packet):
         return Demand(Effect.NONE, "ROBUST-01")
     if elsewhere:
         return Demand(Effect.NONE, "DEMUX-01")

@@ -91,7 +91,7 @@ class Played:
 
     @property
     def faults(self) -> list[Fault]:
-        """Each failure; the outcome's requirement may be unknown: ""."""
+        """Each failure. The outcome's requirement may be unknown: "". What names one comes first then."""
         return [(requirement, one) for requirement, one in self._judgements if one.verdict > Verdict.WARN]
 
     def warnings(self, requirement: str) -> list[Fault]:
@@ -102,7 +102,8 @@ class Played:
     @property
     def _judgements(self) -> list[Fault]:
         own = (self.judgement.requirement or self.judgement.due_by, self.judgement)
-        return [own, *((one.requirement, one.judgement) for one in self.violations)]
+        every = [own, *((one.requirement, one.judgement) for one in self.violations)]
+        return sorted(every, key=lambda fault: not fault[0])
 
     @property
     def kinds(self) -> frozenset[str]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TESTER_ADDRESS = bytes([192, 0, 2, 1])
 IUT_ADDRESS = bytes([192, 0, 2, 2])
 STRANGER_ADDRESS = bytes([192, 0, 2, 3])  # a second host played by the tester
+Loses = Callable[[bytes, bytes], bool]  # whether the network loses a packet, of which this is the IP payload and source
 
 NEVER_US = 2**64 - 1
 
@@ -69,7 +70,7 @@ class Link(ABC):
         self.capture = capture
         self.tolerances = tolerances
         self.watch = Watch()  # of the long waits of the case
-        self.loses: Callable[[bytes], bool] | None = None  # virtual links: the packets of the tester that get lost
+        self.loses: Loses | None = None  # virtual links: the packets of the tester that get lost
         self.ports: set[int] = set()  # of the tester: its packets came from them, or an OPEN was for them
 
     @property

@@ -130,7 +130,7 @@ class VirtualLink(Link):
     def send(self, packet: bytes, source: bytes = TESTER_ADDRESS) -> int:
         now_us = self._clock.now_us()
         self._note_port(packet)
-        if self.loses is None or not self.loses(packet):
+        if self.loses is None or not self.loses(packet, source):
             self._push(now_us + self.delay_us, _Travelling(True, source, IUT_ADDRESS, packet))
         return self.capture.add(now_us, packet, source, IUT_ADDRESS, sent=True)
 

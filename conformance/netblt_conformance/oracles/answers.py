@@ -22,6 +22,7 @@ NO_ANSWER = Check(
 )
 NOT_SERVED = Check(
     "RESEND-02",
+    stalls=True,
     arrival=True,
     expected="retransmission of exactly the packets that RESEND lists",
     seen="{request} was not served within {waited_s:g} s: packets {packets} did not come",

@@ -31,7 +31,7 @@ TWO_LDATA = Check("DATA-04", expected=_ONE_LDATA, seen="buffer {buffer} has LDAT
 NOT_HIGHEST = Check("DATA-04", expected=_ONE_LDATA, seen="LDATA {packet} of buffer {buffer} although {higher} exists")
 BEHIND_LDATA = Check("DATA-04", expected=_ONE_LDATA, seen="DATA {packet} of buffer {buffer}, whose LDATA is {last}")
 FILLS = Check("DATA-04", expected=_ONE_LDATA, seen="DATA {packet} of buffer {buffer} fills its {size} bytes")
-ENDS = Check("DATA-04", expected=_ONE_LDATA, seen="DATA {packet} of buffer {buffer} ends the data")
+ENDS = Check("DATA-04", stalls=True, expected=_ONE_LDATA, seen="DATA {packet} of buffer {buffer} ends the data")
 _SAME_PACKET = "the same packet in its retransmission"
 LDATA_AS_DATA = Check(
     "RESEND-03", expected=_SAME_PACKET, seen="DATA {packet} of buffer {buffer}, whose LDATA is {last}"
@@ -57,7 +57,9 @@ EMPTY_LDATA = Check(
 _LAST_FLAG = "the last-buffer flag in every packet of the last buffer, and in no other"
 FLAGS_DIFFER = Check("DATA-09", expected=_LAST_FLAG, seen="packets of buffer {buffer} differ in the last-buffer flag")
 FLAG_TOO_EARLY = Check("DATA-09", expected=_LAST_FLAG, seen="last-buffer flag in buffer {buffer} after buffer {later}")
-FLAG_MISSING = Check("DATA-09", expected=_LAST_FLAG, seen="buffer {buffer} ends the data without the last-buffer flag")
+FLAG_MISSING = Check(
+    "DATA-09", stalls=True, expected=_LAST_FLAG, seen="buffer {buffer} ends the data without the last-buffer flag"
+)
 BEYOND_LAST = Check(
     "DATA-09", expected="no buffer after the last one", seen="buffer {buffer} after the last buffer {last}"
 )

@@ -26,7 +26,9 @@ OF_NO_CONNECTION = (Type.ABORT, Type.REFUSED, Type.QUITACK)
 
 NO_HEADER = Check("WIRE-02", expected="a header of 12 bytes", seen="a packet of {size} bytes")
 NO_TYPE = Check("WIRE-03", expected="a type code of RFC 998", seen="packet type {type} does not exist")
-NO_MESSAGES = Check("WIRE-12", expected="whole control messages", seen="a CONTROL cannot be walked: {error}")
+NO_MESSAGES = Check(
+    "WIRE-12", stalls=True, expected="whole control messages", seen="a CONTROL cannot be walked: {error}"
+)
 OTHER_VERSION = Check(
     "WIRE-02",
     expected="one version byte in the whole connection",
@@ -41,13 +43,16 @@ HEADER_PADDING = Check(
 _WHOLE_LENGTH = "a Length that counts header and data of the packet"
 IMPOSSIBLE_LENGTH = Check(
     "WIRE-04",
+    stalls=True,
     expected=_WHOLE_LENGTH,
     seen="Length {length} in {type} of {size} bytes, at least {least} are needed",
 )
 BEHIND_LENGTH = Check("WIRE-04", expected=_WHOLE_LENGTH, seen="{after} bytes follow the Length of {type}")
 NOT_ALIGNED = Check("WIRE-05", expected="a multiple of 4 bytes", seen="{type} of {length} bytes")
 MORE_THAN_HEADER = Check("WIRE-06", expected="a bare header", seen="{type} of {length} bytes")
-NULL_ACK_LENGTH = Check("WIRE-11", expected=f"NULL-ACK of {NULL_ACK_BYTES} bytes", seen="NULL-ACK of {length} bytes")
+NULL_ACK_LENGTH = Check(
+    "WIRE-11", stalls=True, expected=f"NULL-ACK of {NULL_ACK_BYTES} bytes", seen="NULL-ACK of {length} bytes"
+)
 OPENING_FLAGS = Check("WIRE-09", expected="reserved flag bits that are zero", seen="flags 0x{flags:04x}")
 DATA_FLAGS = Check("WIRE-10", expected="reserved flag bits that are zero", seen="flags 0x{flags:04x}")
 NULL_ACK_PADDING = Check(

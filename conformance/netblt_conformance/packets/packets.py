@@ -225,10 +225,20 @@ def read(raw: bytes) -> Packet:
     fields = dict(zip(_HEADER_FIELDS, header, strict=True))
     code, length = fields["type_code"], fields["length"]
     kind = Type(code) if code in Type._value2member_map_ else None
-    minimum = MINIMUM_BYTES.get(kind, HEADER_BYTES) if kind is not None else HEADER_BYTES
+    minimum = minimum_bytes(kind)
     if not minimum <= length <= len(raw):
         return Packet(raw, kind, **fields, error=f"Length {length}, {minimum}..{len(raw)} possible")
     return Packet(raw, kind, **fields, **_read_body(kind, raw[HEADER_BYTES:length]))
+
+
+def minimum_bytes(kind: Type | None) -> int:
+    """The smallest Length that a packet of this type can have."""
+    return MINIMUM_BYTES.get(kind, HEADER_BYTES) if kind is not None else HEADER_BYTES
+
+
+def has_impossible_length(packet: Packet) -> bool:
+    """Length is smaller than a packet of its type can be, or larger than what arrived."""
+    return not minimum_bytes(packet.type) <= packet.length <= len(packet.raw)
 
 
 def _read_body(kind: Type | None, body: bytes) -> dict[str, Any]:

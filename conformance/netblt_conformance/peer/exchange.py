@@ -371,9 +371,17 @@ class Exchange:
         return left or (self.link.tells_outcome and self.link.status().closed)
 
     def _why(self, within_us: int) -> str:
-        """Why it did not come: the program has ended, or the time is over."""
+        """Why it did not come: the program has ended, or the time is over, and what its client was told until then."""
         ending = self.link.ending() if self.link.over else ""
-        return ending or f"not within {self._span(within_us)}"
+        return ending or f"not within {self._span(within_us)}{self._reported()}"
+
+    def _reported(self) -> str:
+        """What was reported to the client of the implementation, to be appended; empty where nothing is known."""
+        if not self.link.tells_outcome or not (self.link.status().succeeded or self.link.status().failed):
+            return ""
+        if self.link.status().succeeded:
+            return "; success was reported to the client"
+        return f"; failure was reported to the client: {self.link.reason() or 'without a reason'}"
 
     def _span(self, span_us: int) -> str:
         return f"{span_us / MICROSECONDS_PER_S:g} s"
