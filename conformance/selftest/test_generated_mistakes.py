@@ -109,7 +109,7 @@ def test_the_sentences_of_a_failure_are_those_of_the_script_that_is_kept(
     """The shrunk script, which shows less than the one that was found."""
     del built_library
     library, found = faulty_library(tmp_path, "no-null-ack"), tmp_path / "found"
-    words = ("--count", "60", "--role", "passive-sender", "--output", str(found), "-j", "1", "--no-dissector")
+    words = ("--count", "10", "--role", "passive-sender", "--output", str(found), "-j", "1", "--no-dissector")
     assert cli.main(["generate", "--iut-library", str(library), *words]) == 1
     path = min(found.glob("script.*.toml"))
     capsys.readouterr()
