@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 
 from netblt_conformance.generated.script import Script, move
@@ -14,6 +15,7 @@ Fails = Callable[[Script], bool]
 
 def shrunk(script: Script, fails: Fails) -> Script:
     """No single move of it can be left out, and no parameter be made simpler. `script` itself must fail."""
+    fails = functools.cache(fails)  # the steps come back to scripts that were played
     words = [str(one) for one in script.moves]
     left = shrink(words, lambda moves: fails(_with(script, moves)))
     small = _with(script, left)
