@@ -23,6 +23,7 @@ DELAY_US = 1_000
 STEP_US = 60_000  # longer than packets count as crossing
 CROSSES_US = 10_000
 LONG_US = 3_000_000  # no acknowledgement may take so long
+SLOW_US = 1_500_000  # less than a request may take, of which twice that is more
 TESTER, IUT = Forge(2, TESTER_PORT, IUT_PORT), Forge(2, IUT_PORT, TESTER_PORT)
 # Buffers of two packets of 4 bytes; two of them make the transfer.
 TERMS = Packet(
@@ -412,6 +413,21 @@ def test_one_copy_serves_every_request_that_its_sender_acknowledges() -> None:
 def test_a_repair_that_never_comes_is_late_for_no_order() -> None:
     """RESEND-02 judges it. No order is wrong where the request for another buffer is served."""
     assert watch(PASSIVE_SENDER, [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 3)]) == []
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [(sends(0, 1, 3), []), (sends(1, 1, 3), ["RESEND-02"])],
+    ids=["the other packet", "a packet of another buffer"],
+)
+def test_a_request_is_served_as_slowly_as_the_sender_likes_while_its_packets_come(
+    later: Step, expected: list[str]
+) -> None:
+    """RFC 998 has no least pace. Stimulus: a request for two packets, of which the first comes within the time and the
+    second as long after it as the first one took, or one of another buffer instead."""
+    watched = [*FIRST_PASS, told(resend(3, 0, 0, 1)), sends(0, 0, 3), later, acks(3), acks(3)]
+    found = [one.requirement for one in violations(PASSIVE_SENDER, watched, SLOW_US)]
+    assert [one for one in found if one == "RESEND-02"] == expected
 
 
 ABORTED, QUITTED = given(TESTER.reason(Type.ABORT, "")), given(TESTER.reason(Type.QUIT, ""))

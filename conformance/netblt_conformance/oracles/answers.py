@@ -134,10 +134,15 @@ class AnswerOracle(Oracle):
             self._seen.setdefault(packet.buffer, {})[packet.packet] = time_us
             if packet.last_buffer:
                 self._last.add(packet.buffer)
-            for request in self._requests:
-                if request.message.buffer == packet.buffer:
-                    request.waiting.discard(packet.packet)
-            self._requests = [one for one in self._requests if one.waiting]
+            self._note_served(packet, time_us)
+
+    def _note_served(self, packet: Packet, time_us: int) -> None:
+        """A sender may be slower than the pace that was agreed: what follows is due from here on."""
+        for request in self._requests:
+            if request.message.buffer == packet.buffer and packet.packet in request.waiting:
+                request.waiting.remove(packet.packet)
+                request.due_us = max(request.due_us, time_us + self._patience_us())
+        self._requests = [one for one in self._requests if one.waiting]
 
     def _judge(self, now_us: int, frame: int) -> None:
         if not self._answers and not self._requests:
