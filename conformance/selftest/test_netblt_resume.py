@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from pathlib import Path
@@ -80,11 +81,14 @@ def test_an_interrupted_tree_goes_on_although_its_directory_is_there(udp_lab: La
     receiver.send_signal(signal.SIGINT)
     assert receiver.wait() == INTERRUPTED
     assert sender.wait() == FAILED
+    kept = re.search(r"([0-9.]+) MB of [0-9.]+ MB are kept: the same command goes on from there", receiver.errors)
+    assert kept is not None, receiver.errors
     sender, receiver = start_both(udp_lab, source, target, active="sender", options=[])
 
     assert (sender.wait(), receiver.wait()) == (DONE, DONE), sender.errors + receiver.errors
     assert_same_tree(source, target)
     assert receiver.report["bytes_held"] > SIZE // 3
+    assert abs(receiver.report["bytes_held"] / 1e6 - float(kept[1])) < 0.11
     assert partial_directories(tmp_path) == []
 
 

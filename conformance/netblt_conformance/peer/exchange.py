@@ -371,7 +371,7 @@ class Exchange:
         return left or (self.link.tells_outcome and self.link.status().closed)
 
     def _why(self, within_us: int) -> str:
-        """Why it did not come: the program has ended, or the time is over, and what its client was told until then."""
+        """Why it did not come: the program has ended, or the time is over. Also what its client knows by then."""
         ending = self.link.ending() if self.link.over else ""
         return ending or f"not within {self._span(within_us)}{self._reported()}"
 

@@ -218,6 +218,19 @@ static void add_totals(const session *all, summary *end)
     end->transfers = totals->transfers;
 }
 
+/* What the next attempt of a transfer that failed need not move again. */
+static void report_kept(const session *all)
+{
+    tree_progress progress = {0};
+    char kept[TEXT_AMOUNT_BYTES];
+    char total[TEXT_AMOUNT_BYTES];
+    if (all->given->role == NETBLT_RECEIVER && manifest_of(all) != NULL)
+        progress = tree_store_progress(all->files.store);
+    if (progress.bytes_done > 0)
+        report_error("%s of %s are kept: the same command%s goes on from there", text_bytes(progress.bytes_done, kept),
+                     text_bytes(progress.bytes, total), all->given->discard ? " without --no-resume" : "");
+}
+
 enum exit_code session_report(session *all)
 {
     summary end;
@@ -232,7 +245,9 @@ enum exit_code session_report(session *all)
         add_sums(all, &end);
     if (code != EXIT_CODE_DONE)
         report_error("%s", end.reason);
-    else if (!all->given->quiet && !all->given->json)
+    if (code != EXIT_CODE_DONE && !all->given->quiet)
+        report_kept(all);
+    if (code == EXIT_CODE_DONE && !all->given->quiet && !all->given->json)
         summary_print_text(&end);
     if (all->given->json)
         report_object(summary_object(&end));
