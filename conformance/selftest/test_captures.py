@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import struct
 from pathlib import Path
 
@@ -120,8 +121,10 @@ def test_blocks_come_out_whole_however_they_come_in(size: int) -> None:
     [
         (lambda data: data[:-1], r"truncated: the pcapng block at byte \d+ is not complete"),
         (lambda data: data[:30], "truncated: the pcapng block at byte 28 is not complete"),
-        (lambda _: b"", "truncated: the pcapng block at byte 0 is not complete"),
-        (lambda _: bytes(64), "broken pcapng block at byte 0: File not starting with a proper section header"),
+        (lambda data: data[:10], "truncated: the pcapng block at byte 0 is not complete"),
+        (lambda _: b"", "the file is empty"),
+        (lambda _: bytes(64), "its first bytes are not those of a pcapng or pcap file"),
+        (gzip.compress, "a compressed file, and pcapng is needed here; editcap -F pcapng converts it"),
         (lambda data: data[:-4] + b"\1\0\0\0", r"broken pcapng block at byte \d+: Mismatching block lengths"),
         (lambda data: data + Forge("<").packet(7, 0, b""), r"at byte \d+: interface 7 is not described"),
     ],

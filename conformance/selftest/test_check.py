@@ -179,11 +179,17 @@ def test_what_cannot_be_judged_is_named_and_is_neither_pass_nor_failure(command:
     foreign = pcap(tmp_path / "foreign.pcap", ipv4.wrap(b"x" * 40, bytes(4), bytes(4), 1, 6))
     text = tmp_path / "text.pcap"
     text.write_text("no capture at all", encoding="utf-8")
+    word = tmp_path / "word.pcap"
+    word.write_text("hello\n", encoding="utf-8")  # tshark takes it for a file of another kind
+    nothing = tmp_path / "nothing.pcapng"
+    nothing.touch()
     empty = tmp_path / "empty"
     empty.mkdir()
     for name, complaint in (
         (str(foreign), "holds no NETBLT packet, or only some that the capture cut off"),
         (str(text), "text.pcap"),
+        (str(word), "its first bytes are not those of a pcapng or pcap file"),
+        (str(nothing), "the file is empty"),
         ("/no/such/file", "No such file"),
         (str(empty), "holds no capture"),
         (str(PCAPS / "violations" / "v4-like-rfc998-opening.pcapng"), "version byte"),

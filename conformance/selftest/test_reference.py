@@ -385,8 +385,14 @@ def test_check_explain_names_the_format_that_it_does_not_read(tmp_path: Path, co
     (tmp_path / "old.pcap").write_bytes(bytes.fromhex(magic) + bytes(20))
     done = command("check", "--explain", str(tmp_path / "old.pcap"))
     assert done.status == 2
-    assert "--explain reads pcapng only" in done.errors
+    assert "a pcap file, and pcapng is needed here" in done.errors
     assert "broken" not in done.errors
+
+
+def test_check_explain_of_a_folder_without_a_capture_says_so(tmp_path: Path, command: Command) -> None:
+    done = command("check", "--explain", str(tmp_path))
+    assert done.status == 2
+    assert f"error: {tmp_path}: holds no capture" in done.errors
 
 
 def _report(folder: Path, count: int) -> list[Result]:

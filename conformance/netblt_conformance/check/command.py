@@ -230,7 +230,7 @@ def command_check(options: argparse.Namespace) -> int:
     if options.explain:
         from netblt_conformance.check import explain
 
-        return explain.command(where.captures, options)
+        return explain.command(where, options)
     with Tshark() as tshark:
         if options.sender is not None:
             checked = [_check_ends(tshark, options)]

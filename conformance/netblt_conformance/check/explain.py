@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from netblt_conformance.check.folders import is_pcap
+from netblt_conformance.check.folders import Listed
 from netblt_conformance.common.errors import JudgeError
 from netblt_conformance.common.verdicts import ExitCode
 from netblt_conformance.common.words import fit
@@ -20,17 +20,22 @@ from netblt_conformance.reference.outcome import Followed
 LAYOUT_VERSION = 1
 
 
-def command(names: Sequence[str], options: argparse.Namespace) -> ExitCode:
+def command(where: Listed, options: argparse.Namespace) -> ExitCode:
     """Explains each file. 1: a packet is outside of what a conforming implementation may have sent; 2: a file could not
     be read, or none holds a connection; else 0."""
     found: list[tuple[str, list[Followed]]] = []
-    failed = False
-    for name in names:
+    failed = bool(where.empty)
+    for folder in where.empty:
+        complain(folder, "holds no capture")
+    for name in where.captures:
         try:
             found.append((name, _explained(name, options.captured_at)))
-        except (JudgeError, OSError) as error:
+        except JudgeError as error:
             failed = True
-            print(fit(f"error: {name}: {str(error).removeprefix(f'{name}: ')}"), file=sys.stderr)
+            complain(name, str(error).removeprefix(f"{name}: "))
+        except OSError as error:
+            failed = True
+            complain(name, error.strerror or str(error))
     if options.json:
         json.dump(_document(found), sys.stdout, indent=1)
         print()
@@ -42,11 +47,13 @@ def command(names: Sequence[str], options: argparse.Namespace) -> ExitCode:
     return ExitCode.COULD_NOT_RUN if failed or nothing else ExitCode.HOLDS
 
 
+def complain(name: str, why: str) -> None:
+    print(fit(f"error: {name}: {why}"), file=sys.stderr)
+
+
 def _explained(name: str, position: str | None) -> list[Followed]:
     if name == "-":
         raise JudgeError("--explain reads files, not standard input")
-    if is_pcap(Path(name)):
-        raise JudgeError("a pcap file, and --explain reads pcapng only; editcap -F pcapng converts it")
     return explain(Path(name), position)
 
 

@@ -5,18 +5,11 @@ from __future__ import annotations
 
 import gzip
 import os
-import struct
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_PCAPNG = b"\x0a\x0d\x0d\x0a"
-# Microseconds, nanoseconds and Kuznetzov's variant, in both byte orders.
-_PCAP = tuple(struct.pack(order + "I", value) for value in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34) for order in "<>")
-_SNOOP = b"snoop\0\0\0"
-_GZIP = b"\x1f\x8b"
-# tshark reads what these hold; whether it is a capture only the name shows.
-_COMPRESSED = (b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")  # zstd, lz4
+from netblt_conformance.packets.formats import GZIP, MAGIC_BYTES, OTHER_COMPRESSED, PCAP, PCAPNG, SNOOP
 
 
 @dataclass(slots=True)
@@ -33,22 +26,16 @@ class Listed:
 def is_capture(path: Path) -> bool:
     """OSError when it cannot be read."""
     with path.open("rb") as file:
-        begin = file.read(8)
-    if begin.startswith(_GZIP):
+        begin = file.read(MAGIC_BYTES)
+    if begin.startswith(GZIP):
         try:
             with gzip.open(path, "rb") as packed:
-                begin = packed.read(8)
+                begin = packed.read(MAGIC_BYTES)
         except (EOFError, zlib.error, gzip.BadGzipFile):
             return False
-    if begin.startswith(_COMPRESSED):
+    if begin.startswith(OTHER_COMPRESSED):
         return ".pcap" in path.name or ".cap" in path.name
-    return begin.startswith((_PCAPNG, _SNOOP, *_PCAP))
-
-
-def is_pcap(path: Path) -> bool:
-    """Whether it is a pcap file that is not compressed. OSError when it cannot be read."""
-    with path.open("rb") as file:
-        return file.read(4) in _PCAP
+    return begin.startswith((PCAPNG, SNOOP, *PCAP))
 
 
 def listed(names: list[str]) -> Listed:

@@ -17,6 +17,7 @@ from netblt_conformance.judges import standings
 from netblt_conformance.judges.findings import Conclusion, Finding, FindingReader
 from netblt_conformance.judges.standings import Connection, Reports, Standing
 from netblt_conformance.judges.tshark import Tshark, UnreadableError
+from netblt_conformance.packets.formats import MAGIC_BYTES, why_no_capture
 
 if TYPE_CHECKING:  # these import numpy, which few captures need
     from netblt_conformance.check.ends import Ends
@@ -117,11 +118,17 @@ def judge(tshark: Tshark, file: IO[bytes], name: str, position: str | None = Non
         reader.damaged = ends.not_on_the_way(reader.damaged)
     conclude(checked, transfers, reader, position, ends.beside if ends else None)
     if not checked.transfers and not checked.error:
-        checked.error, checked.foreign = "holds no NETBLT packet, or only some that the capture cut off", True
+        checked.error, checked.foreign = _without_netblt(file), True
     elif not checked.error and all(row.verdict is Verdict.NA for row in checked.results):
         checked.error = "holds nothing that can be judged; is it RFC 998 with the version byte of version 4?"
         checked.foreign = True
     return checked
+
+
+def _without_netblt(file: IO[bytes]) -> str:
+    """Why nothing was found in it."""
+    file.seek(0)
+    return why_no_capture(file.read(MAGIC_BYTES)) or "holds no NETBLT packet, or only some that the capture cut off"
 
 
 def conclude(

@@ -29,6 +29,7 @@ from pcapng.exceptions import CorruptedFile, PcapngException, TruncatedFile
 from pcapng.structs import TYPE_BYTES, TYPE_I64, TYPE_STRING, Option, OptionsField
 
 from netblt_conformance.common.errors import JudgeError
+from netblt_conformance.packets.formats import why_no_pcapng
 
 _NANOSECONDS = 10**9
 _DEFAULT_RESOLUTION = 6  # the format's default: microseconds
@@ -244,6 +245,8 @@ def _interface(block: Any, number: int) -> Interface:
 
 def _items(path: Path) -> Iterator[tuple[Item, int]]:
     """What is in a file, each with the byte after its block."""
+    if why := why_no_pcapng(path):
+        raise BrokenCaptureError(f"{path}: {why}")
     stream = CaptureStream()
     try:
         with path.open("rb") as file:
@@ -252,7 +255,7 @@ def _items(path: Path) -> Iterator[tuple[Item, int]]:
                     yield item, stream.consumed
     except BrokenCaptureError as error:
         raise BrokenCaptureError(f"{path}: {error}") from None
-    if not stream.consumed or not stream.between_blocks:
+    if not stream.between_blocks:
         raise BrokenCaptureError(f"{path}: truncated: the pcapng block at byte {stream.consumed} is not complete")
 
 
