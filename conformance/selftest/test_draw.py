@@ -62,6 +62,7 @@ def test_packets_of_one_end_have_room_for_their_labels_and_arrows_point_downward
     [
         (["--frames", "9-3"], "must be from a frame to the same or a later one"),
         (["--frames", "x"], "must be a frame number, or two"),
+        (["--connection-of", "90000"], "frame 90000 is not a packet of a NETBLT connection"),
         (["--frames", "90000-90001"], "there is no packet of a NETBLT connection in frames 90000 to 90001"),
         (["--output", "picture.gif"], "must end in .svg, .png, .pdf"),
         (["--output", "missing/folder.svg"], "missing/folder.svg: No such file or directory"),

@@ -87,6 +87,9 @@ def command_draw(options: argparse.Namespace) -> int:
         trace = build(read(options.file), options.connection_of)
     except OSError as error:
         raise JudgeError(f"{options.file}: {error.strerror or error}") from None
+    deciding = options.connection_of
+    if deciding and not any(deciding in trace.frames_of(event) for event in trace.events):
+        raise JudgeError(f"{options.file}: frame {deciding} is not a packet of a NETBLT connection; choose another")
     events = shown(trace, options.frames)
     if not events:
         where = f" in frames {options.frames.start} to {options.frames.stop - 1}" if options.frames else ""
