@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from pcaps.tools.exchange import RECEIVER, SENDER, Exchange
+from pcaps.tools.exchange import PACKETS_PER_BUFFER, RECEIVER, SENDER, Exchange
 from pcaps.tools.forged_data import MIDDLE, half_way
-from pcaps.tools.octets import go, resend
+from pcaps.tools.octets import Message, go, resend
 from pcaps.tools.talk import Talk
 
 
@@ -297,6 +297,41 @@ def served_twice() -> Exchange:
     return talk.finish(MIDDLE + 1)
 
 
+def requested_after_loss(about: str) -> tuple[Talk, Message]:
+    """The first copy of packet 1 is lost before the capture, and a RESEND for it was served."""
+    talk = half_way(about)
+    for number in range(PACKETS_PER_BUFFER):
+        piece = talk.piece(MIDDLE, number)  # lost before the capture
+        if number != 1:
+            talk.capture(piece)
+    talk.wait(50)
+    message = talk.missing(MIDDLE, [1])
+    talk.says(message)
+    talk.sends_piece(MIDDLE, 1, "the repair, lost behind the capture point", high_seq=talk.seq)
+    talk.wait(200)
+    return talk, message
+
+
+def served_twice_after_loss() -> Exchange:
+    talk, message = requested_after_loss(
+        "A packet is lost before the capture; the sender serves the RESEND for it once more when it is repeated."
+    )
+    talk.says(message)
+    offence = talk.sends_piece(MIDDLE, 1, "the same request, served again")
+    talk.breaks("CTRL-09", offence, SENDER)
+    talk.breaks("DATA-13", offence, SENDER)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
+def requested_again_after_loss() -> Exchange:
+    talk, _ = requested_after_loss("A packet is lost before the capture, then beyond it, and is requested twice.")
+    talk.says(talk.missing(MIDDLE, [1]))
+    talk.sends_piece(MIDDLE, 1, "the second repair")
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
 def go_twice() -> Exchange:
     talk = half_way("The receiver gives another GO for a buffer that has one.")
     talk.sends_buffer(MIDDLE)
@@ -431,6 +466,8 @@ SCRIPTS = {
     "ctrl06-like-not-captured": not_captured,
     "ctrl07-hole-acknowledged": hole_acknowledged,
     "ctrl09-served-twice": served_twice,
+    "ctrl09-served-twice-after-loss": served_twice_after_loss,
+    "ctrl09-like-requested-again-after-loss": requested_again_after_loss,
     "ctrl10-unheard": unheard,
     "ctrl13-go-twice": go_twice,
     "ctrl14-ok-twice": ok_twice,

@@ -16,6 +16,7 @@ enum nb_part_flag {
     NB_PART_DOUBLED = 1 << 6,     /* too many copies: reported once */
     NB_PART_SAME_ASKED = 1 << 7,  /* a RESEND message that names it was captured more than once */
     NB_PART_KNOWN_FIRST = 1 << 8, /* the RESEND was known when it was sent first */
+    NB_PART_UNSEEN = 1 << 9,      /* its first copy was not captured: all that were are retransmissions */
 };
 
 /* A packet of a buffer. */
@@ -233,6 +234,12 @@ static inline bool nb_buffer_has_go(const struct nb_buffer *buffer)
 
 /* The packet's slot, made when needed; NULL when there is no memory for it. */
 struct nb_part *nb_buffer_part(struct nb_buffers *buffers, struct nb_buffer *buffer, uint16_t packet);
+
+/* Copies that were emitted at least. */
+static inline unsigned nb_part_emitted(const struct nb_part *part)
+{
+    return part->copies + (part->flags & NB_PART_UNSEEN ? 1U : 0U);
+}
 
 /* NULL when nothing is known of it. */
 struct nb_part *nb_buffer_known_part(const struct nb_buffer *buffer, uint16_t packet);

@@ -73,6 +73,24 @@ static void judge_go(const struct nb_data_view *view)
     }
 }
 
+/* It was emitted after this mark, and must have been emitted before for the first time. */
+static bool is_behind(const struct nb_event *event, const struct nb_mark *mark)
+{
+    return event->at_sender || (event->emitted.arrival != NB_NO_ORDER && mark->ordered &&
+                                event->emitted.number > mark->number && nb_is_apart(event, mark->frame));
+}
+
+/* Where packets of this end are missing, a packet out of place that serves a RESEND was sent before, and its first copy
+ * was lost: ORDER-01 and ORDER-03 allow no first copy here. */
+static bool is_first_unseen(const struct nb_data_view *view)
+{
+    const struct nb_event *event = view->event;
+    const struct nb_buffer *buffer = view->buffer;
+
+    return !event->at_sender && view->part->asked > 0 && view->ack >= buffer->ask_seq &&
+           !nb_is_unbroken(event->stream, event->end);
+}
+
 /* ORDER-01, ORDER-03: candidates; nb_requests_judge decides when all RESENDs are known. */
 static void judge_place(const struct nb_data_view *view)
 {
@@ -82,24 +100,21 @@ static void judge_place(const struct nb_data_view *view)
     const uint16_t number = event->packet->packet;
     const struct nb_mark passed = {buffer->passed_frame, buffer->passed_ordered, buffer->passed_number};
     const struct nb_mark ldata = {buffer->last_frame, buffer->last_ordered, buffer->last_number};
+    const bool behind_later = passed.frame != 0 && is_behind(event, &passed);
+    const bool behind_higher = ldata.frame != 0 && number < buffer->last && is_behind(event, &ldata);
 
     if (buffer->behind_later.frame == 0 && passed.frame != 0 &&
         (event->at_sender || !ordered || event->emitted.number > passed.number)) {
         buffer->behind_later = (struct nb_misplaced){
-            .frame = event->frame,
-            .before_frame = passed.frame,
-            .packet = number,
-            .proven = event->at_sender || (ordered && passed.ordered && event->emitted.number > passed.number &&
-                                           nb_is_apart(event, passed.frame))};
+            .frame = event->frame, .before_frame = passed.frame, .packet = number, .proven = behind_later};
     }
     if (buffer->behind_higher.frame == 0 && ldata.frame != 0 && number < buffer->last &&
         (event->at_sender || !ordered || event->emitted.number > ldata.number)) {
         buffer->behind_higher = (struct nb_misplaced){
-            .frame = event->frame,
-            .before_frame = ldata.frame,
-            .packet = number,
-            .proven = event->at_sender || (ordered && ldata.ordered && event->emitted.number > ldata.number &&
-                                           nb_is_apart(event, ldata.frame))};
+            .frame = event->frame, .before_frame = ldata.frame, .packet = number, .proven = behind_higher};
+    }
+    if ((behind_later || behind_higher) && is_first_unseen(view)) {
+        view->part->flags |= NB_PART_UNSEEN;
     }
 }
 
@@ -151,7 +166,7 @@ static void suspect_copy(const struct nb_data_view *view)
                                                    ? "the network may have made the copy"
                                                    : "its RESEND may have escaped the capture"};
 
-    if (part->copies <= nb_buffer_requests(view->buffer, event->packet->packet) + 1 ||
+    if (nb_part_emitted(part) <= nb_buffer_requests(view->buffer, event->packet->packet) + 1 ||
         (part->flags & NB_PART_DOUBLED) || !event->stream->open_seen || event->stream->queue.cut ||
         !nb_buffer_counts_requests(view->buffer, event->packet->packet)) {
         return;
@@ -423,6 +438,8 @@ void nb_data_packet(const struct nb_event *event)
     nb_data_judge_last_flag(&view);
     if (!again) {
         take_first(&view);
+    } else if (event->emitted.arrival != NB_IN_ORDER) {
+        view.part->flags &= (uint16_t)~NB_PART_UNSEEN; /* it may be the first copy, which was late */
     }
     take_content(&view, again);
     count_copy(&view);

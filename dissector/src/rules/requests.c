@@ -198,12 +198,17 @@ static void judge_copies(const struct nb_event *event, const struct nb_buffer *b
     if (excuse != NULL && part->flags & NB_PART_DOUBLED) {
         return; /* reported when it came */
     }
-    nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs name it", packet,
-             buffer->life->number, part->copies, part->asked);
+    const char *what =
+        part->flags & NB_PART_UNSEEN
+            ? nb_file_printf("packet %u of buffer %u, whose first copy was lost before the capture, was retransmitted "
+                             "%u times, %u RESENDs name it",
+                             packet, buffer->life->number, part->copies, part->asked)
+            : nb_file_printf("packet %u of buffer %u was sent %u times, %u RESENDs name it", packet,
+                             buffer->life->number, part->copies, part->asked);
+    nb_blame(event, &charge, "%s", what);
     if (rule == NB_RULE_RESEND_SERVED || rule == NB_RULE_CTRL_DUPLICATE) {
         charge.rule = NB_RULE_DATA_UNREQUESTED;
-        nb_blame(event, &charge, "packet %u of buffer %u was sent %u times, %u RESENDs name it", packet,
-                 buffer->life->number, part->copies, part->asked);
+        nb_blame(event, &charge, "%s", what);
     }
 }
 
@@ -293,11 +298,12 @@ void nb_requests_judge(const struct nb_event *event, struct nb_buffer *buffer)
     const bool telling = nb_rule_holds(event->stream, NB_RULE_DATA_UNREQUESTED) && !event->stream->queue.cut;
     for (int i = 0; telling && i <= buffer->life->highest && i < (int)counted; i++) {
         const struct nb_part *part = &buffer->parts[i];
-        if (part->copies > part->asked + 1 && nb_buffer_counts_requests(buffer, (uint32_t)i) &&
-            part->copies > nb_buffer_requests(buffer, (uint32_t)i) + 1) {
+        const unsigned emitted = nb_part_emitted(part);
+        if (emitted > part->asked + 1U && nb_buffer_counts_requests(buffer, (uint32_t)i) &&
+            emitted > nb_buffer_requests(buffer, (uint32_t)i) + 1) {
             judge_copies(event, buffer, (uint32_t)i);
             kept = false;
-        } else if (part->copies == part->asked + 1 && part->flags & NB_PART_KNOWN_FIRST) {
+        } else if (emitted == part->asked + 1U && part->flags & NB_PART_KNOWN_FIRST) {
             judge_early_request(event, buffer, (uint32_t)i);
         }
     }
