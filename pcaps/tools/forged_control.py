@@ -407,6 +407,19 @@ def early_repetition() -> Exchange:
     return talk.finish(MIDDLE + 1)
 
 
+def repeated_as_first_part() -> Exchange:
+    talk = half_way("A new message makes the queue leave at once, in two CONTROLs: the first one holds nothing new.")
+    known = talk.seq
+    talk.sends_buffer(MIDDLE)
+    messages = [talk.accept(MIDDLE, control_timer_ms=2000), *talk.grants(1)]
+    talk.says(*messages, comment="lost behind the capture point")
+    talk.sends_buffer(MIDDLE + 1, high_seq=known)
+    talk.says(*messages)
+    part = talk.says(talk.accept(MIDDLE + 1, control_timer_ms=2000), *talk.grants(1))
+    talk.may_look_like("CTRL-04", part, RECEIVER)
+    return talk.finish(MIDDLE + 2)
+
+
 def silence() -> Exchange:
     talk = Talk("The sender sends nothing for longer than the peer's death timer.", death_timer_s=4)
     talk.start()
@@ -474,6 +487,7 @@ SCRIPTS = {
     "ctrl14-ok-too-early": ok_too_early,
     "ctrl14-like-packet-not-captured": packet_not_captured,
     "timer03-early-repetition": early_repetition,
+    "timer03-like-first-part": repeated_as_first_part,
     "timer04-impatient-resend": impatient_resend,
     "timer08-resend-after-ok": resend_after_ok,
     "timer11-silence": silence,

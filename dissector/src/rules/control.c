@@ -24,8 +24,19 @@ struct hole {
     struct nb_finding *suspicion;
 };
 
+/* A repetition that seems too early (TIMER-03), until the next CONTROL shows whether it is the first part of a queue
+ * that a new message made leave (AMB-33). */
+struct early {
+    uint32_t frame; /* 0: none */
+    uint32_t request_frame;
+    int64_t highest; /* message in it */
+    double when;
+    const char *text; /* file scope */
+};
+
 struct controls {
     struct hole hole;
+    struct early early;
     int64_t head;             /* first message of a CONTROL that was right to begin there */
     struct nb_mark head_mark; /* that CONTROL */
     bool head_known;          /* what it begins above had been acknowledged to this end */
@@ -240,6 +251,51 @@ static bool is_no_timer(const struct nb_queue *queue, double since)
     return since > MAX(shortest_s, TIMES * queue->published / 1000.0);
 }
 
+static void blame_early(const struct nb_event *event, const struct early *early)
+{
+    const struct nb_charge charge = {.rule = NB_RULE_TIMER_PUBLISHED,
+                                     .offender = event->end,
+                                     .offending_frame = early->frame == event->frame ? 0 : early->frame,
+                                     .request_frame = early->request_frame,
+                                     .excuse = "the CONTROL before may have been held up"};
+
+    nb_blame(event, &charge, "%s", early->text);
+}
+
+/* TIMER-03: whether it was too early is decided now, or by the CONTROL after it when several messages may fill it. */
+static void judge_early(const struct nb_event *event, const struct nb_control *control, double since)
+{
+    const struct nb_queue *queue = &event->stream->queue;
+    const struct early early = {.frame = event->frame,
+                                .request_frame = queue->frame,
+                                .highest = control->highest,
+                                .when = event->now,
+                                .text =
+                                    nb_file_printf("CONTROL is repeated after %.0f ms, the published timer is %u ms",
+                                                   since * 1000.0, queue->published)};
+
+    if (control->messages > 1) {
+        controls_of(event)->early = early;
+    } else {
+        blame_early(event, &early);
+    }
+}
+
+/* The CONTROL after one that seems too early: what is new in it made both leave if it goes on where that one ended. */
+static void decide_early(const struct nb_event *event, const struct nb_control *control)
+{
+    struct early *early = &controls_of(event)->early;
+
+    if (early->frame == 0 || event->emitted.arrival == NB_LATE) {
+        return;
+    }
+    if (control->fresh == 0 || control->first != early->highest + 1 || control->first <= event->stream->acked + 1 ||
+        event->now - early->when >= nb_queue_parts_within_s(event, NB_PARTS_SOON_S)) {
+        blame_early(event, early);
+    }
+    early->frame = 0;
+}
+
 /* TIMER-01, TIMER-03, CTRL-10: a CONTROL without anything new. Only the first repetition is compared with the
  * published timer: later ones may be slower, also with new messages after those that were repeated. A path that
  * reorders may hold a CONTROL up for some round trips. */
@@ -251,6 +307,7 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
     struct controls *controls = controls_of(event);
     const double since = event->now - queue->when;
 
+    decide_early(event, control);
     if (control->fresh > 0) {
         if (control->newest_before <= event->stream->acked) {
             controls->repeats = 0;
@@ -260,18 +317,13 @@ static void judge_repetition(const struct nb_event *event, const struct nb_contr
     } else if (control->highest > event->stream->acked && event->emitted.arrival != NB_LATE) {
         nb_keep(event, NB_RULE_TIMER_CONTROL);
         controls->repeats++;
-        const struct nb_charge early = {.rule = NB_RULE_TIMER_PUBLISHED,
-                                        .offender = event->end,
-                                        .request_frame = queue->frame,
-                                        .excuse = "the CONTROL before may have been held up"};
         if (event->emitted.arrival == NB_NO_ORDER && since < copy_s) {
             /* nothing distinguishes a copy that the network or the capture made: no timer is so short */
         } else if (controls->repeats == 1 && queue->published > 0 && control->highest == controls->repeated_up_to) {
             const double missing_s = queue->published / 1000.0 - since;
             if (since * 1000.0 < queue->published * 0.25 &&
                 missing_s > HELD_UP_ROUND_TRIPS * nb_round_trip_s(&event->stream->reaction)) {
-                nb_blame(event, &early, "CONTROL is repeated after %.0f ms, the published timer is %u ms",
-                         since * 1000.0, queue->published);
+                judge_early(event, control, since);
             } else if (is_late(queue, since, nb_round_trip_s(&event->stream->reaction))) {
                 const struct nb_charge late = {.rule = NB_RULE_TIMER_PUBLISHED,
                                                .offender = event->end,
