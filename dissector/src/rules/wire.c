@@ -70,7 +70,11 @@ const struct nb_damaged *nb_wire_damaged(const struct nb_stream *stream)
 static void accuse(const struct nb_event *event, enum nb_rule rule, const char *text)
 {
     const struct nb_charge charge = {.rule = rule, .offender = event->end, .excuse = NULL};
-    const struct nb_charge early = {.rule = rule, .offender = event->end, .excuse = "the RESPONSE is still to come"};
+    const struct nb_charge early = {.rule = rule,
+                                    .offender = event->end,
+                                    .excuse = event->packet->type == NB_RESPONSE
+                                                  ? "no RESPONSE that can be read was captured before"
+                                                  : "the RESPONSE is still to come"};
 
     if ((event->packet->type == NB_OPEN || event->stream->open_seen) && !event->stream->response_seen) {
         nb_await(event, &early, event->end, 0, "%s", text);
