@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,6 +252,16 @@ def test_a_queue_in_parts_of_a_number_of_messages_or_of_bytes_leaves_nothing_out
     by_bytes = [gives(0, 0, 0), tells(go(1, 0)), tells(long), acked(2)]
     assert "CTRL-04" not in at_one_moment(*by_bytes, *after_a_while([tells(go(3, 1), go(4, 2))]))
     assert "CTRL-04" in at_one_moment(*by_bytes, *after_a_while([tells(go(3, 1), resend(4, 0, *range(30)))]))
+
+
+def test_a_long_queue_with_each_of_its_messages_is_judged_in_time() -> None:
+    """Stimulus: 512 GOs of one moment, each with the whole queue, in CONTROLs of at most 128 messages."""
+    gos, most = [go(n + 1, n) for n in range(512)], 128
+    queues = [gos[: n + 1] for n in range(len(gos))]
+    began = time.process_time()
+    steps = [tells(*queue[i : i + most]) for queue in queues for i in range(0, len(queue), most)]
+    assert "CTRL-04" not in watch(PASSIVE_RECEIVER, steps, step_us=0)
+    assert time.process_time() - began < 20
 
 
 def test_new_messages_that_come_alone_at_one_moment_do_not_excuse_what_is_left_out_later() -> None:

@@ -11,7 +11,7 @@ from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.base import Check, Oracle, Report
 from netblt_conformance.oracles.session import Session, after
 from netblt_conformance.packets.packets import HEADER_BYTES, Kind, Message, Packet, Type
-from netblt_conformance.packets.sequence import follows
+from netblt_conformance.packets.sequence import follows, preceding
 
 
 class Numbers(tuple[int, ...]):
@@ -94,6 +94,30 @@ class _Size(NamedTuple):
 _ANY_SIZE = _Size(65536, 65536)
 
 
+class _Parts:
+    """CONTROLs of one moment that look like parts of one queue. No message is in two of them. A receiver may send 512
+    GOs in as many CONTROLs of one moment, each with the whole queue, so that each question here must be cheap."""
+
+    def __init__(self) -> None:
+        self.whole: set[int] = set()
+        self._sizes: list[_Size] = []
+        self._part_with: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def add(self, messages: tuple[Message, ...]) -> None:
+        different = {message.seq: message for message in messages}
+        self._part_with |= dict.fromkeys(different, len(self._sizes))
+        self._sizes.append(_Size(HEADER_BYTES + sum(one.size for one in different.values()), len(different)))
+        self.whole |= different.keys()
+
+    def size_before(self, first: int) -> _Size | None:
+        """Of the part that holds the message before this one; None when no part does."""
+        found = [self._part_with[seq] for seq in preceding(first) if seq in self._part_with]
+        return self._sizes[min(found)] if found else None
+
+
 @dataclass(slots=True)
 class _Suspect:
     """A CONTROL that leaves messages out, perhaps because it is too small for the whole queue."""
@@ -117,7 +141,7 @@ class ControlOracle(Oracle):
         self._most_messages = 0  # in a CONTROL
         self._newest_length = 0  # of the CONTROL before this one
         self._round_us = -1  # when the newest CONTROL came
-        self._round: list[set[int]] = []  # the messages of each CONTROL that came at that moment
+        self._round = _Parts()  # the CONTROLs that came at that moment
         self._newer: set[int] = set()  # messages that came first at that moment
         self._provoked = False  # whether the tester has sent anything since that moment began
         self._splits = False  # whether the queue was ever seen whole in several CONTROLs at once (AMB-33)
@@ -208,20 +232,16 @@ class ControlOracle(Oracle):
             size = HEADER_BYTES + sum(self.messages[seq].size for seq in queue)
             self._suspects.append(_Suspect(set(missing), frame, size, self._round_us, packet.messages[0].seq))
         for suspect in itertools.takewhile(lambda one: one.round_us == self._round_us, reversed(self._suspects)):
-            if self._is_in_parts(suspect.missing):
+            if suspect.missing <= self._round.whole:
                 suspect.joined = self._joined(suspect.first)
 
     def _joined(self, first: int) -> _Size:
         """Of the part before the one that begins with this message, if it held this message too. The first part has
         none before it; what it leaves out begins the next part, which is judged for itself."""
-        before = next((part for part in self._round if any(follows(first, seq) for seq in part)), None)
+        before = self._round.size_before(first)
         if before is None:
             return _ANY_SIZE
-        return _Size(HEADER_BYTES + sum(self.messages[seq].size for seq in {*before, first}), len(before) + 1)
-
-    def _is_in_parts(self, messages: set[int]) -> bool:
-        """Whether these messages came in the newest CONTROLs that look like parts of one queue."""
-        return set().union(*self._round) >= messages
+        return _Size(before.bytes + self.messages[first].size, before.messages + 1)
 
     def _queue(self) -> list[int]:
         """Everything that was sent and is not acknowledged."""
@@ -235,20 +255,19 @@ class ControlOracle(Oracle):
         self._most_messages = max(self._most_messages, len(packet.messages))
         if len(packet.messages) > 1:
             self._largest_shared = max(self._largest_shared, packet.length)
-        messages = {message.seq for message in packet.messages}
         if time_us - self._round_us > self.session.slack_us or self._round_us < 0:
-            self._round_us, self._round = time_us, []
+            self._round_us, self._round = time_us, _Parts()
             self._newer, self._provoked = set(), False
-        elif not messages.isdisjoint(set().union(*self._round)):
-            self._round = []
-        self._round.append(messages)
+        elif not self._round.whole.isdisjoint(message.seq for message in packet.messages):
+            self._round = _Parts()
+        self._round.add(packet.messages)
 
     def _look_for_split(self) -> None:
         """An implementation that cuts its queue sends all of it at once, in parts that do not overlap. One that leaves
         messages out sends all of it only while all of it is new, or when the tester provokes new ones meanwhile."""
-        whole = set().union(*self._round)
+        whole = self._round.whole
         is_repeated = not whole <= self._newer and not self._provoked
-        if len(self._round) > 1 and is_repeated and self._is_in_parts(set(self._queue())):
+        if len(self._round) > 1 and is_repeated and whole.issuperset(self._queue()):
             self._splits = True
 
     def finish(self) -> None:

@@ -115,7 +115,9 @@ class Message:
 
     @property
     def size(self) -> int:
-        return {Kind.GO: 8, Kind.OK: 16, Kind.RESEND: 12 + (len(self.packets) + 1) // 2 * 4}[self.kind]
+        if self.kind is Kind.RESEND:
+            return 12 + (len(self.packets) + 1) // 2 * 4
+        return 8 if self.kind is Kind.GO else 16
 
     def wire(self) -> bytes:
         """As in a CONTROL, with all padding zero."""

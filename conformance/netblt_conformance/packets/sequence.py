@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from netblt_conformance.packets.packets import SEQ_MODULUS, Packet
 
@@ -20,6 +20,11 @@ def wraps_at(number: int) -> bool:
 def follows(number: int, before: int) -> bool:
     """Whether `number` is the next one after `before`; the 0 after 65535 may be left out (AMB-12)."""
     return number == before + 1 or (number == before + 2 and wraps_at(before + 1))
+
+
+def preceding(number: int) -> Iterator[int]:
+    """The numbers that `number` follows."""
+    return (before for before in (number - 1, number - 2) if follows(number, before))
 
 
 def following(number: int, known: Container[int]) -> int:
