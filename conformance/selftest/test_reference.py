@@ -260,6 +260,17 @@ def test_an_acknowledged_request_is_not_looked_at_again(tmp_path: Path, monkeypa
     assert count <= len(looked) < 4 * count
 
 
+def test_a_go_remains_acknowledged_after_half_of_all_numbers(tmp_path: Path) -> None:
+    """TIMER-04. Stimulus: a receiver that requests a buffer packet by packet, until 33,000 messages are acknowledged."""
+    packets, terms = 64, {"buffer_size": 64 * 256}
+    steps = [theirs(TESTER.opening(Type.OPEN, opening(SENDS, **terms)))]
+    steps += [ours(IUT.opening(Type.RESPONSE, opening(SENDS, **terms))), ours(IUT.control([go(1, 0)]))]
+    for begin in range(2, 33_000, packets):
+        steps.append(theirs(TESTER.null_ack(begin - 1, 4, 10)))
+        steps.append(ours(IUT.control([resend(begin + packet, 0, packet) for packet in range(packets)])))
+    assert first_outside(written(tmp_path, steps), IUT_ADDRESS, virtual=True) is None
+
+
 OFFLOADED = paths.root() / "pcaps" / "offload" / "offloaded-transfer.pcapng"
 
 

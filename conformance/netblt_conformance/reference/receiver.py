@@ -29,6 +29,7 @@ class _Buffer:
 
     index: int  # in the order of the GOs
     go: int  # sequence numbers
+    go_acknowledged: bool
     ok: int | None = None
     resends: list[tuple[Message, int]] = field(default_factory=list)  # and when each was first sent
     arrived: set[int] = field(default_factory=set)  # numbers of packets
@@ -45,6 +46,7 @@ class ReceiverEnd:
         self._core: guided.Receiver | None = None
         self._messages: dict[int, Message] = {}
         self._buffers: dict[int, _Buffer] = {}
+        self._waiting: list[_Buffer] = []  # those whose GO is not acknowledged
         self._newest: int | None = None  # the buffer of the newest GO
         self._early: dict[int, list[tuple[Read, bool]]] = {}  # data of buffers without a GO, and whether they were cut
         self._last_seen = False  # a packet with the L flag may have arrived
@@ -92,6 +94,10 @@ class ReceiverEnd:
             self._skip_to((high_seq + 1) & SEQ_MASK)
             newest = high_seq
         self._queue.acknowledge(newest if seq_after(high_seq, newest) else high_seq)
+        # Noted now: half the range of numbers later the number of the GO would seem to be a new one.
+        for buffer in self._waiting:
+            buffer.go_acknowledged = self._is_acknowledged(buffer.go)
+        self._waiting = [buffer for buffer in self._waiting if not buffer.go_acknowledged]
 
     @property
     def _certain(self) -> bool:
@@ -191,7 +197,10 @@ class ReceiverEnd:
             self._known.choices.note("AMB-47", "buffer numbers go up in steps")
         if self._last_seen:
             self._known.choices.note("AMB-30", "a GO for a buffer beyond the last one")
-        self._buffers[message.buffer] = _Buffer(len(self._buffers), message.seq)
+        buffer = _Buffer(len(self._buffers), message.seq, self._is_acknowledged(message.seq))
+        self._buffers[message.buffer] = buffer
+        if not buffer.go_acknowledged:
+            self._waiting.append(buffer)
         self._newest = message.buffer
         core = self._core_for(now_us)
         if core is not None and not core.go(now_us):
@@ -245,7 +254,7 @@ class ReceiverEnd:
         if buffer.ok is not None:
             raise OutsideError("TIMER-08", f"nothing more of buffer {message.buffer} after its OK", str(message))
         if self._known.peer_complete:
-            if not self._is_acknowledged(buffer.go) and not buffer.arrived:
+            if not buffer.go_acknowledged and not buffer.arrived:
                 expected = f"no RESEND before GO #{buffer.go} is acknowledged: the data timer does not run yet"
                 raise OutsideError("TIMER-04", expected, str(message))
             self._check_single(message, buffer, now_us)
