@@ -190,6 +190,13 @@ INSIDE = {
         ours(IUT.control([go(2, 1)])),
     ],
     "one GO at a time": [*RECEIVER, ours(IUT.control([go(1, 0)])), *ALL_OF_0[:1]],
+    "a request for each hole": [
+        *RECEIVER,
+        GOS,
+        theirs(TESTER.null_ack(2, 4, 10)),
+        ours(IUT.control([resend(3, 0, 0)])),
+        ours(IUT.control([resend(3, 0, 0), resend(4, 0, 1)])),
+    ],
     "a request after data": [*RECEIVER, GOS, ALL_OF_0[0], ours(IUT.control([resend(3, 0, 1)]))],
     "restricted": [RECEIVER[0], ours(IUT.opening(Type.RESPONSE, opening(packet_size=128, burst_interval_ms=20)))],
     "a far higher buffer number": [*RECEIVER, ours(IUT.control([go(1, 0), go(2, FAR)]))],
@@ -261,7 +268,7 @@ def test_an_acknowledged_request_is_not_looked_at_again(tmp_path: Path, monkeypa
 
 
 def test_a_go_remains_acknowledged_after_half_of_all_numbers(tmp_path: Path) -> None:
-    """TIMER-04. Stimulus: a receiver that requests a buffer packet by packet, until 33,000 messages are acknowledged."""
+    """TIMER-04. Stimulus: a receiver requests a buffer packet by packet, until 33,000 messages are acknowledged."""
     packets, terms = 64, {"buffer_size": 64 * 256}
     steps = [theirs(TESTER.opening(Type.OPEN, opening(SENDS, **terms)))]
     steps += [ours(IUT.opening(Type.RESPONSE, opening(SENDS, **terms))), ours(IUT.control([go(1, 0)]))]

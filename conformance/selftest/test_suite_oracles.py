@@ -178,9 +178,9 @@ RECEIVER_FAULTS: dict[str, tuple[str, list[Step]]] = {
         "RESEND-06",
         [tells(go(1, 0)), gives(0, 1, 1), tells(resend(2, 0, 0)), tells(resend(2, 0, 0), resend(3, 0, 0))],
     ),
-    "two open requests for different packets": (
+    "two open requests that share a packet": (
         "RESEND-06",
-        [tells(go(1, 0)), acked(1), tells(resend(2, 0, 0)), tells(resend(2, 0, 0), resend(3, 0, 1))],
+        [tells(go(1, 0)), acked(1), tells(resend(2, 0, 0)), tells(resend(2, 0, 0), resend(3, 0, 0, 1))],
     ),
     "two requests at one moment that share a packet": (
         "RESEND-06",
@@ -360,6 +360,18 @@ def test_a_cause_is_not_judged_where_what_it_explains_is_not() -> None:
     padded = [gives(0, 0, 2), gives(0, 1, 2, data=b"abc")]
     show(monitor, [*setup(PASSIVE_RECEIVER), tells(go(1, 0), go(2, 1)), acked(2), *padded, tells(resend(3, 0, 1))], 0)
     assert "WIRE-04" not in {violation.requirement for violation in monitor.violations}
+
+
+def test_a_second_open_request_for_other_packets_is_a_warning() -> None:
+    """AMB-31: a receiver requests each hole when it sees it. One that names a packet again is a failure."""
+    holes = [tells(go(1, 0)), gives(0, 1, 1), tells(resend(2, 0, 0)), gives(0, 3, 1)]
+
+    def verdicts(second: Message) -> list[Verdict]:
+        found = violations(PASSIVE_RECEIVER, [*holes, tells(resend(2, 0, 0), second)])
+        return [violation.verdict for violation in found if violation.requirement == "RESEND-06"]
+
+    assert verdicts(resend(3, 0, 2)) == [Verdict.WARN]
+    assert verdicts(resend(3, 0, 0, 2)) == [Verdict.FAIL]
 
 
 def test_a_request_in_two_parts_of_one_moment_is_one_request() -> None:

@@ -38,6 +38,26 @@ def test_a_list_may_be_limited(reader: Reader, capture: Path, entries: int, seco
     assert verdicts(reader, trace.save(capture), "RESEND-06") == {verdict}
 
 
+@pytest.mark.parametrize(("second", "verdict"), [((3,), "suspected"), ((1, 3), "violation")])
+def test_holes_may_be_requested_one_by_one(
+    reader: Reader, capture: Path, second: tuple[int, ...], verdict: str
+) -> None:
+    """RESEND-06, AMB-31: a hole that shows while the request for another one is open; but no packet is in both."""
+    trace = Trace(packet_size=256)
+    trace.terms = lambda: {"buffer_size": 256 * 8, "packet_size": 256, "max_buffers": 4}  # type: ignore[method-assign]
+    trace.open()
+    trace.response()
+    trace.control(go(1, 0))
+    for number in range(5):
+        if number in (1, 3):
+            trace.sender.next_id()  # lost
+        else:
+            trace.data(0, number, 1)
+    trace.control(resend(2, 0, (1,)))
+    trace.control(resend(2, 0, (1,)), resend(3, 0, second))
+    assert verdicts(reader, trace.save(capture), "RESEND-06") == {verdict}
+
+
 @pytest.mark.parametrize(
     ("gap_ns", "verdict"), [(AT_ONCE_NS, "suspected"), (TORN_APART_NS, "suspected"), (LATER_NS, "violation")]
 )

@@ -291,7 +291,7 @@ def two_requests() -> Exchange:
     first = talk.missing(MIDDLE, [1])
     talk.says(first)
     talk.wait(50)
-    offence = talk.says(first, talk.missing(MIDDLE, [2]))
+    offence = talk.says(first, talk.missing(MIDDLE, [1, 2]))
     talk.breaks("RESEND-06", offence, RECEIVER)
     talk.sends_piece(MIDDLE, 1)
     talk.sends_piece(MIDDLE, 2)

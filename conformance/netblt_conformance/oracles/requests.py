@@ -77,6 +77,12 @@ TWO_REQUESTS = Check(
     expected="one open RESEND for each buffer",
     seen="{message} was added while {other} is not acknowledged",
 )
+OTHER_REQUEST = Check(
+    "RESEND-06",
+    expected="one open RESEND for each buffer (AMB-31)",
+    seen="{message} was added while {other}, which names other packets, is not acknowledged",
+    verdict=Verdict.WARN,
+)
 BEFORE_GO = Check(
     "TIMER-04",
     expected="no RESEND before the GO is acknowledged",
@@ -315,7 +321,8 @@ class RequestOracle(Oracle):
             if other.kind is Kind.RESEND:
                 if self._is_part(message, other):
                     continue
-                self.report(TWO_REQUESTS, frame, message=message, other=other)
+                check = OTHER_REQUEST if message.is_disjoint_from(other) else TWO_REQUESTS
+                self.report(check, frame, message=message, other=other)
             elif not sent.packets:
                 self.report(BEFORE_GO, frame, message=message, other=other)
 

@@ -277,9 +277,11 @@ class ReceiverEnd:
         # What does not count now never does again. A receiver may request the same many thousand times.
         buffer.resends = [one for one in buffer.resends if not settled(one[0].seq) and arrived_us < one[1]]
         for before, sent_us in buffer.resends:
-            parts = not set(before.packets) & set(message.packets) and now_us - sent_us <= _TOGETHER_US
-            if parts:
-                self._known.choices.note("AMB-33", "one request in several RESENDs")
+            if not set(before.packets) & set(message.packets):
+                if now_us - sent_us <= _TOGETHER_US:
+                    self._known.choices.note("AMB-33", "one request in several RESENDs")
+                else:
+                    self._known.choices.note("AMB-31", "a request for each hole")
                 continue
             raise OutsideError("RESEND-06", f"{before} repeated until it is acknowledged", f"a new request, {message}")
 

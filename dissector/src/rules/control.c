@@ -420,7 +420,8 @@ static const char *has_been_served(const struct nb_event *event, uint32_t number
 }
 
 /* RESEND-06: both messages are unacknowledged. A list may be spread over several messages, and how many entries are too
- * many for one is this end's own affair (AMB-33); but they come up together, and name no packet twice. */
+ * many for one is this end's own affair (AMB-33); but they come up together, and name no packet twice. Holes may also
+ * be requested one by one, as they show (AMB-31). */
 static void judge_single(const struct nb_event *event, const struct nb_message *first, const struct nb_message *second,
                          int64_t first_seq, bool together)
 {
@@ -429,6 +430,7 @@ static void judge_single(const struct nb_event *event, const struct nb_message *
 
     if (shared || event->packet->length + second->bytes <= (int)nb_queue_capacity(event->stream)) {
         charge.excuse = !shared && together ? "this end may limit the length of a list"
+                        : !shared           ? "this end may request each hole when it sees it"
                         : together          ? NULL
                                             : has_been_served(event, second->buffer, first_seq);
         nb_blame(event, &charge, "two unacknowledged RESENDs for buffer %u", second->buffer);
