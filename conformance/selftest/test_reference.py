@@ -351,6 +351,20 @@ def test_a_packet_outside_that_the_suite_sees_too_is_none(tmp_path: Path, verdic
     assert disagreements([row(verdict)], tmp_path, lambda _done, _of: None) == []
 
 
+@pytest.mark.parametrize(("requirement", "known"), [("RATE-02", True), ("DATA-13", False)])
+def test_a_pace_that_the_suite_fails_under_another_rule_of_the_pace_is_no_disagreement(
+    tmp_path: Path, requirement: str, known: bool
+) -> None:
+    """Stimulus: 9 packets at once at a pace of 4 in 10 ms. The core knows RATE-01 only."""
+    terms = {"buffer_size": 64 * 256}
+    steps = [theirs(TESTER.opening(Type.OPEN, opening(RECEIVES, **terms)))]
+    steps += [ours(IUT.opening(Type.RESPONSE, opening(RECEIVES, **terms))), theirs(TESTER.control([go(1, 0)]))]
+    written(tmp_path, [*steps, *(ours(IUT.data(data(number))) for number in range(2, 11))], gap_us=100)
+    elsewhere = dataclasses.replace(row(Verdict.FAIL, requirement), capture=None)
+    found = disagreements([row(Verdict.PASS), elsewhere], tmp_path, lambda _done, _of: None)
+    assert [one.requirements for one in found] == ([] if known else [["RATE-01"]])
+
+
 def test_what_the_tester_made_undecidable_is_no_disagreement(tmp_path: Path) -> None:
     written(tmp_path, OUTSIDE["changed"][0])
     provoked = dataclasses.replace(row(Verdict.PASS), provoked=["CTRL-02"])
