@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import time
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from netblt_conformance.packets.packets import Kind, Message
-from netblt_conformance.peer.exchange import UnmetError
+from netblt_conformance.packets.packets import Kind, Message, Packet, Type
+from netblt_conformance.peer.exchange import Seen, UnmetError
 from netblt_conformance.peer.receiver import ReceivedBuffer, ReceiverPeer
 from netblt_conformance.peer.sender import USELESS_REQUESTS, SenderPeer
 from selftest.test_suite_oracles import TERMS
@@ -65,6 +66,21 @@ def test_a_sender_has_the_pace_of_the_newest_acknowledged_ok_or_a_slower_one(ack
         for seq, (size, interval) in offers.items()
     ]
     assert peer.pace(ack) == pace
+
+
+def test_thousands_of_requests_are_counted_in_time() -> None:
+    """Stimulus: a receiver requests a packet that no buffer has, in each CONTROL, until the case gives up."""
+    peer = SenderPeer.__new__(SenderPeer)
+    peer.messages, peer.controls, peer._came_in, peer._of_buffer, peer._requests = {}, [], {}, {}, []
+    peer._gos, peer._answers, peer.lose, peer.first_buffer = [0], False, lambda _control: False, 0
+    peer.monitor = cast("Any", SimpleNamespace(session=SimpleNamespace(slack_us=0)))
+    count = 6000
+    for seq in range(1, count + 1):
+        message = Message(Kind.RESEND, seq, 0, packets=(4,))
+        peer.react(Seen(Packet(b"", type=Type.CONTROL, messages=(message,)), 1000 * seq, seq, b""))
+    began = time.process_time()
+    assert len(peer.requests(0)) == count
+    assert time.process_time() - began < 3
 
 
 def test_a_sender_drops_requests_for_a_buffer_that_has_its_ok() -> None:

@@ -45,6 +45,7 @@ class SenderPeer(Peer):
         self._offers: list[Message] = []  # the OKs that offer a burst, by sequence number
         self._requests: list[tuple[int, int]] = []  # heap of (buffer, sequence number) of RESENDs to serve
         self.controls: list[Seen] = []
+        self._came_in: dict[int, Seen] = {}  # the first CONTROL with a message, by sequence number
         self._lost_us = 0  # when a CONTROL came last that counts as lost
         self.first_buffer: int | None = None  # the number of the first GO (AMB-09)
         # The numbers of all GOs, also of those that the tester lost, ascending: buffer n has the n-th of them (AMB-47).
@@ -135,6 +136,7 @@ class SenderPeer(Peer):
         for message in packet.messages:
             if message.seq not in self.messages:
                 self.messages[message.seq] = message
+                self._came_in[message.seq] = seen
                 alike = self._of_buffer.setdefault((message.kind, message.buffer), [])
                 bisect.insort(alike, message, key=lambda one: one.seq)
                 if message.kind is Kind.OK and message.burst_size:
@@ -221,7 +223,7 @@ class SenderPeer(Peer):
 
     def first_seen(self, seq: int) -> Seen:
         """The CONTROL in which this message came first."""
-        return next(seen for seen in self.controls if seen.packet.holds(seq))
+        return self._came_in[seq]
 
     def expect_message(self, kind: Kind, buffer: int, within_us: int, count: int = 1) -> Message:
         """The `count`-th message of this kind for this buffer exists."""
