@@ -87,7 +87,7 @@ def acks(high_seq: int) -> Step:
 def _data(forge: Forge, buffer: int, number: int, ack: int, **more: Any) -> bytes:
     kind = Type.LDATA if number == 1 else Type.DATA
     fields = Packet(b"", type=kind, buffer=buffer, packet=number, high_seq=ack, flags=int(buffer == 1))
-    return forge.data(dataclasses.replace(fields, **{"data": bytes([buffer, number, 7, 7]), **more}))
+    return forge.data(dataclasses.replace(fields, **{"data": bytes([buffer, number & 0xFF, 7, 7]), **more}))
 
 
 def gives(buffer: int, number: int, ack: int, **more: Any) -> Step:
@@ -372,6 +372,18 @@ def test_a_second_open_request_for_other_packets_is_a_warning() -> None:
 
     assert verdicts(resend(3, 0, 2)) == [Verdict.WARN]
     assert verdicts(resend(3, 0, 0, 2)) == [Verdict.FAIL]
+
+
+def test_thousands_of_requests_for_one_packet_each_are_judged_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stimulus: of a buffer only the LDATA has come, and each RESEND names one packet and is acknowledged at once."""
+    count = 3000
+    monkeypatch.setitem(globals(), "TERMS", dataclasses.replace(TERMS, buffer_size=4 * (count + 1)))
+    steps = [tells(go(1, 0)), gives(0, count, 1, type=Type.LDATA, data=bytes(4))]
+    for seq in range(2, count + 2):
+        steps += [tells(resend(seq, 0, seq - 2)), acked(seq)]
+    began = time.process_time()
+    watch(PASSIVE_RECEIVER, steps, step_us=20)
+    assert time.process_time() - began < 10
 
 
 def test_a_request_in_two_parts_of_one_moment_is_one_request() -> None:

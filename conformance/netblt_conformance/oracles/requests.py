@@ -7,7 +7,7 @@ import bisect
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from netblt_conformance.common.model import MICROSECONDS_PER_MS
@@ -110,14 +110,33 @@ class _Omission:
     frame: int
 
 
+@dataclass(slots=True)
+class _Unacknowledged:
+    """Messages of one kind for one buffer. A receiver may request thousands of packets one by one, so that they are
+    looked through only when more of them are acknowledged."""
+
+    acked: int = 0  # up to which number they were acknowledged when last looked at
+    messages: list[Message] = field(default_factory=list)
+    packets: set[int] = field(default_factory=set)  # that they name
+
+    def add(self, message: Message) -> None:
+        self.messages.append(message)
+        self.packets.update(message.packets)
+
+    def acknowledge(self, acked: int) -> None:
+        if acked != self.acked:
+            self.acked = acked
+            self.messages = [message for message in self.messages if after(message.seq, acked)]
+            self.packets = {packet for message in self.messages for packet in message.packets}
+
+
 class RequestOracle(Oracle):
     def __init__(self, session: Session, report: Report) -> None:
         super().__init__(session, report)
         self._messages: dict[int, Message] = {}
         self._of_buffer: dict[tuple[Kind, int], list[Message]] = defaultdict(list)
-        self._open: dict[tuple[Kind, int], list[Message]] = defaultdict(
-            list
-        )  # not yet acknowledged when last looked at
+        self._open: dict[tuple[Kind, int], _Unacknowledged] = defaultdict(_Unacknowledged)
+        self._acknowledged_us: dict[int, int] = {}  # seq -> when it was first acknowledged
         self._highest = 0
         self._came_us: dict[int, int] = {}  # seq -> when the message first came
         self._omitted: list[_Omission] = []
@@ -171,7 +190,7 @@ class RequestOracle(Oracle):
                     self._on_resend(message, packet, time_us, decided_us, frame)
                 self._messages[message.seq] = message
                 self._of_buffer[message.kind, message.buffer].append(message)
-                self._open[message.kind, message.buffer].append(message)
+                self._open[message.kind, message.buffer].add(message)
                 self._highest = message.seq if after(message.seq, self._highest) else self._highest
             self._newest_control = packet
         elif packet.type is Type.DONE:
@@ -180,10 +199,9 @@ class RequestOracle(Oracle):
     def _earlier(self, kind: Kind, buffer: int) -> list[Message]:
         return self._of_buffer[kind, buffer]
 
-    def _unacknowledged(self, kind: Kind, buffer: int) -> list[Message]:
-        acked = self.session.highest_ack_sent
-        found = [m for m in self._open[kind, buffer] if after(m.seq, acked)]
-        self._open[kind, buffer] = found
+    def _unacknowledged(self, kind: Kind, buffer: int) -> _Unacknowledged:
+        found = self._open[kind, buffer]
+        found.acknowledge(self.session.highest_ack_sent)
         return found
 
     def _arrived_by(self, time_us: int) -> int:
@@ -277,7 +295,8 @@ class RequestOracle(Oracle):
             if omission.buffer == message.buffer:  # this is the next part of the same request
                 omission.missing -= set(message.packets)
         missing -= set(message.packets)
-        for other in (*self._unacknowledged(Kind.RESEND, message.buffer), *self._being_served(message, time_us)):
+        missing -= self._unacknowledged(Kind.RESEND, message.buffer).packets
+        for other in self._being_served(message, time_us):
             missing -= set(other.packets)
         if missing and size + 2 * len(missing) + 2 <= self.session.control_limit:
             self._omitted.append(_Omission(message.buffer, missing, time_us, frame))
@@ -285,15 +304,24 @@ class RequestOracle(Oracle):
     def _being_served(self, message: Message, time_us: int) -> Iterator[Message]:
         """Earlier requests that were acknowledged so lately that their packets may still be on the way: one more for
         those would bring them twice. Or earlier parts of the same request (AMB-33)."""
-        session, acks = self.session, self.session.acks_sent
+        session, pace = self.session, self.session.slowest_pace
         allowed_us = session.round_trip_us + session.slack_us + session.tolerances.crossing_us
 
         def lately(other: Message) -> bool:
-            known = bisect.bisect_left(acks, True, key=lambda ack: not after(other.seq, ack[1]))
-            service_us = transfer_time_us(len(other.packets), *session.slowest_pace)
-            return known == len(acks) or time_us - acks[known][0] <= service_us + allowed_us
+            waited_us = time_us - self._when_acknowledged(other.seq)
+            return waited_us <= allowed_us or waited_us <= allowed_us + transfer_time_us(len(other.packets), *pace)
 
-        return itertools.takewhile(lately, reversed(self._of_buffer[Kind.RESEND, message.buffer]))
+        requests = self._of_buffer[Kind.RESEND, message.buffer]
+        acknowledged = len(requests) - len(self._unacknowledged(Kind.RESEND, message.buffer).messages)
+        return itertools.takewhile(lately, reversed(requests[:acknowledged]))
+
+    def _when_acknowledged(self, seq: int) -> int:
+        """When the tester first acknowledged this message, which it has."""
+        if seq not in self._acknowledged_us:
+            acks = self.session.acks_sent
+            first = bisect.bisect_left(acks, True, key=lambda ack: not after(seq, ack[1]))
+            self._acknowledged_us[seq] = acks[first][0]
+        return self._acknowledged_us[seq]
 
     def _is_final(self, omission: _Omission, time_us: int) -> bool:
         """Once the moment is over at which a list came, no further part of it comes; what it lacks is reported."""
@@ -314,17 +342,17 @@ class RequestOracle(Oracle):
 
     def _judge_waiting(self, message: Message, sent: SentData, frame: int) -> None:
         """RESEND-06, TIMER-04: a buffer whose request is not acknowledged waits for that (state ACK-WAIT)."""
-        for other in (
-            *self._unacknowledged(Kind.RESEND, message.buffer),
-            *self._unacknowledged(Kind.GO, message.buffer),
-        ):
-            if other.kind is Kind.RESEND:
-                if self._is_part(message, other):
-                    continue
-                check = OTHER_REQUEST if message.is_disjoint_from(other) else TWO_REQUESTS
-                self.report(check, frame, message=message, other=other)
-            elif not sent.packets:
-                self.report(BEFORE_GO, frame, message=message, other=other)
+        requests = self._unacknowledged(Kind.RESEND, message.buffer)
+        is_further = requests.packets.isdisjoint(message.packets)
+        for other in requests.messages:
+            if self._is_part(message, other):
+                if is_further:
+                    break  # so are all that came later
+                continue
+            check = OTHER_REQUEST if message.is_disjoint_from(other) else TWO_REQUESTS
+            self.report(check, frame, message=message, other=other)
+        for other in () if sent.packets else self._unacknowledged(Kind.GO, message.buffer).messages:
+            self.report(BEFORE_GO, frame, message=message, other=other)
 
     def _on_done(self, time_us: int, frame: int) -> None:
         """CLOSE-01: L seen, everything acknowledged, nothing missing."""
