@@ -139,7 +139,7 @@ def test_known_failures_of_an_adapter_and_a_baseline(tmp_path: Path) -> None:
         env={**os.environ, "NETBLT": str(COMMAND)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 0, done.stdout

@@ -361,7 +361,7 @@ class EndlessTransfer(SenderPeer):
 
 def test_a_transfer_that_asks_for_ever_ends_with_its_limit() -> None:
     peer = EndlessTransfer.__new__(EndlessTransfer)
-    peer.link = cast("Link", SimpleNamespace(watch=Watch(), over=False))
+    peer.link = cast("Link", SimpleNamespace(watch=Watch(), over=False, tells_outcome=False))
     peer._wait, peer.messages = None, {}
     peer.lost_buffers, peer._confirmed = set(), set()
     with pytest.raises(UnmetError, match="not within 60 s"):
@@ -383,7 +383,7 @@ class EndlessRequests(EndlessTransfer):
 
 def test_a_data_timer_that_grows_without_end_is_not_waited_for_without_end() -> None:
     peer = EndlessRequests.__new__(EndlessRequests)
-    peer.link = cast("Link", SimpleNamespace(watch=Watch(), over=False))
+    peer.link = cast("Link", SimpleNamespace(watch=Watch(), over=False, tells_outcome=False))
     peer._wait, peer.served, peer._gos, peer._of_buffer = None, {1}, [0], {}
     peer.messages = {1: Message(Kind.RESEND, 1, 0, packets=(0,))}
     peer.lost_buffers, peer._confirmed = {0}, set()

@@ -25,7 +25,6 @@ class Numbers(tuple[int, ...]):
 
 NOT_ASCENDING = Check(
     "CTRL-03",
-    stalls=True,
     expected="consecutive ascending messages in each CONTROL",
     seen="messages {messages} in one CONTROL",
 )
@@ -40,7 +39,6 @@ CHANGED = Check(
 )
 WRONG_NUMBER = Check(
     "CTRL-01",
-    stalls=True,
     expected="the next number for each new control message",
     seen="new control message #{seq}, number {due} was due",
 )
