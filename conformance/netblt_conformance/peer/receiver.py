@@ -299,6 +299,8 @@ class ReceiverPeer(Peer):
         are acknowledged. RESEND-05: the LDATA, requested alone, is not retransmitted."""
         if awaited is Awaited.TRANSFER and self._closed_in_success:
             return "CLOSE-03"
+        if awaited is Awaited.TRANSFER and self.last_buffer is None and self._is_whole:
+            return "DATA-09"
         if self._was_left or awaited not in (Awaited.TRANSFER, Awaited.BUFFER, Awaited.REPAIR):
             return super().due_by(awaited)
         confirmed = self.monitor.session.issued.confirmed
@@ -308,8 +310,7 @@ class ReceiverPeer(Peer):
             idle = any(seen.packet.type is Type.NULL_ACK for seen in self.seen)
             return ("CLOSE-03" if idle else "CTRL-10") if everything and self.queue else ""
         if awaited is Awaited.TRANSFER:
-            whole = sum(len(buffer.data) for buffer in self.buffers.values()) == len(self.data)
-            return "DATA-09" if whole and begun else ""
+            return ""
         if self._is_taken_in_part:
             return "CTRL-12"
         if awaited is Awaited.REPAIR and self._awaits_ldata:
@@ -320,6 +321,12 @@ class ReceiverPeer(Peer):
         whole = all(buffer.complete for buffer in self.buffers.values() if buffer.packets)
         some_left = 0 < len(begun) < self.terms.max_buffers and not all(begun)
         return "DATA-11" if waits and whole and some_left else ""
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether buffers came that hold as much as the transfer."""
+        held = [len(buffer.data) for buffer in self.buffers.values() if buffer.packets]
+        return bool(held) and sum(held) == len(self.data)
 
     @property
     def _closed_in_success(self) -> bool:
