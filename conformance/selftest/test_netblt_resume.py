@@ -81,7 +81,7 @@ def test_an_interrupted_tree_goes_on_although_its_directory_is_there(udp_lab: La
     receiver.send_signal(signal.SIGINT)
     assert receiver.wait() == INTERRUPTED
     assert sender.wait() == FAILED
-    kept = re.search(r"([0-9.]+) MB of [0-9.]+ MB are kept: the same command goes on from there", receiver.errors)
+    kept = re.search(r"([0-9.]+) MB of [0-9.]+ MB are kept, the same command goes on from there", receiver.errors)
     assert kept is not None, receiver.errors
     sender, receiver = start_both(udp_lab, source, target, active="sender", options=[])
 

@@ -75,7 +75,7 @@ def test_a_control_seen_twice_at_once_is_no_early_repetition(reader: Reader, cap
     trace.time_ns += gap_ns - trace.gap_ns
     trace.control(ok(3, 0), go(4, 2))
     trace.buffer(1, 4)
-    trace.control(ok(5, 1))  # that it begins anew shows that the CONTROL before was no part of a longer queue
+    trace.control(ok(5, 1))  # the CONTROL before was no part of a longer queue: this one begins with what is new
     told = {finding.requirement for finding in reader.findings(trace.save(capture))}
     assert ("TIMER-03" in told) == (gap_ns > 1_000_000)
 

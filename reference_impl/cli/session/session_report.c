@@ -218,17 +218,21 @@ static void add_totals(const session *all, summary *end)
     end->transfers = totals->transfers;
 }
 
-/* What the next attempt of a transfer that failed need not move again. */
-static void report_kept(const session *all)
+/* Why a transfer failed, and what the next attempt need not move again. */
+static void report_failure(const session *all, const char *reason)
 {
     tree_progress progress = {0};
     char kept[TEXT_AMOUNT_BYTES];
     char total[TEXT_AMOUNT_BYTES];
     if (all->given->role == NETBLT_RECEIVER && manifest_of(all) != NULL)
         progress = tree_store_progress(all->files.store);
-    if (progress.bytes_done > 0)
-        report_error("%s of %s are kept: the same command%s goes on from there", text_bytes(progress.bytes_done, kept),
-                     text_bytes(progress.bytes, total), all->given->discard ? " without --no-resume" : "");
+    if (progress.bytes_done == 0) {
+        report_error("%s", reason);
+        return;
+    }
+    report_error("%s; %s of %s are kept, the same command%s goes on from there", reason,
+                 text_bytes(progress.bytes_done, kept), text_bytes(progress.bytes, total),
+                 all->given->discard ? " without --no-resume" : "");
 }
 
 enum exit_code session_report(session *all)
@@ -244,10 +248,8 @@ enum exit_code session_report(session *all)
     if (end.is_tree && all->done)
         add_sums(all, &end);
     if (code != EXIT_CODE_DONE)
-        report_error("%s", end.reason);
-    if (code != EXIT_CODE_DONE && !all->given->quiet)
-        report_kept(all);
-    if (code == EXIT_CODE_DONE && !all->given->quiet && !all->given->json)
+        report_failure(all, end.reason);
+    else if (!all->given->quiet && !all->given->json)
         summary_print_text(&end);
     if (all->given->json)
         report_object(summary_object(&end));
