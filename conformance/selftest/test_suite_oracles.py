@@ -304,6 +304,14 @@ def test_a_fault_of_a_receiver_is_seen(fault: str) -> None:
     assert requirement in watch(PASSIVE_RECEIVER, steps)
 
 
+def test_a_number_that_begins_again_is_no_repetition_of_what_was_acknowledged() -> None:
+    """CTRL-02. Stimulus: both messages are acknowledged; then number 1 is a GO for a third buffer, and again that of
+    the first one, which is a repetition (CTRL-05)."""
+    steps = [tells(go(1, 0), go(2, 1)), acked(2)]
+    assert watch(PASSIVE_RECEIVER, [*steps, tells(go(1, 2))]) == ["CTRL-02"]
+    assert watch(PASSIVE_RECEIVER, [*steps, tells(go(1, 0))]) == ["CTRL-05"]
+
+
 @pytest.mark.parametrize("fault", ["GO behind the last buffer", "RESEND of what is there"])
 def test_what_was_decided_before_the_data_came_is_no_fault(fault: str) -> None:
     """It may have waited for other messages to travel with."""

@@ -283,10 +283,12 @@ class ControlOracle(Oracle):
         return suspect.queue_bytes <= room
 
     def _judge_dropped(self, packet: Packet, time_us: int, frame: int) -> None:
-        """CTRL-05: a message whose acknowledgement had arrived must not appear."""
+        """CTRL-05: a message whose acknowledgement had arrived must not appear. Another message with its number is no
+        repetition of it (CTRL-02)."""
         acked = self.session.ack_known_at(time_us)
         if acked is None:
             return
-        stale = [message.seq for message in packet.messages if not after(message.seq, acked)]
+        old = [message for message in packet.messages if not after(message.seq, acked)]
+        stale = [one.seq for one in old if one.identity == self.messages[one.seq].identity]
         if stale:
             self.report(STALE, frame, messages=Numbers(stale), acked=acked)
