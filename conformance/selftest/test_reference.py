@@ -267,6 +267,17 @@ def test_an_acknowledged_request_is_not_looked_at_again(tmp_path: Path, monkeypa
     assert count <= len(looked) < 4 * count
 
 
+def test_a_copy_of_the_response_may_have_the_pair_that_an_ok_has_offered(tmp_path: Path) -> None:
+    """AMB-63. Stimulus: the OPEN comes again after an OK. What was agreed holds further on."""
+    again = [RECEIVER[0], ours(IUT.opening(Type.RESPONSE, opening(burst_size=2, burst_interval_ms=40)))]
+    steps = [*RECEIVER, ours(IUT.control([go(1, 0)])), theirs(TESTER.null_ack(1, 4, 10)), *again]
+    assert first_outside(written(tmp_path, [*steps, ours(IUT.control([go(2, 1)]))]), IUT_ADDRESS, virtual=True) is None
+    other = [*steps[:-1], ours(IUT.opening(Type.RESPONSE, opening(packet_size=128)))]
+    outside = first_outside(written(tmp_path, other), IUT_ADDRESS, virtual=True)
+    assert outside is not None
+    assert outside.requirement == "OPEN-07"
+
+
 def test_a_go_remains_acknowledged_after_half_of_all_numbers(tmp_path: Path) -> None:
     """TIMER-04. Stimulus: a receiver requests a buffer packet by packet, until 33,000 messages are acknowledged."""
     packets, terms = 64, {"buffer_size": 64 * 256}

@@ -686,6 +686,25 @@ def test_a_response_that_does_not_fit_its_open_is_seen(field: str, value: int, r
     assert requirement in watch(PASSIVE_SENDER, [answer])
 
 
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"burst_size": 4, "burst_interval_ms": 20}, Verdict.WARN),
+        ({"burst_interval_ms": 5}, Verdict.WARN),  # faster than proposed, as an OK may offer
+        ({"burst_size": 4, "max_buffers": 1}, Verdict.FAIL),
+    ],
+)
+def test_a_copy_of_the_response_after_an_ok_may_have_another_pair(changed: dict[str, int], expected: Verdict) -> None:
+    """AMB-63. Stimulus: the OPEN comes again in the middle of the transfer. RFC 998 5.1 asks for another RESPONSE, and
+    section 4 has the pair renegotiated after each buffer."""
+    terms = dataclasses.replace(TERMS, **changed)  # type: ignore[arg-type]
+    again = [given(TESTER.opening(Type.OPEN, TERMS)), iut(IUT.opening(Type.RESPONSE, terms))]
+    early = violations(PASSIVE_SENDER, [*STARTED, *again])
+    late = violations(PASSIVE_SENDER, [*FIRST_PASS, told(ok(3, 0)), *again])
+    assert {one.verdict for one in early if one.requirement == "OPEN-07"} == {Verdict.FAIL}, "nothing was renegotiated"
+    assert {one.verdict for one in late if one.requirement == "OPEN-07"} == {expected}
+
+
 def test_more_packets_than_the_pace_allows_are_seen() -> None:
     monitor = Monitor(Session(PASSIVE_SENDER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
     monitor.session.response = TERMS

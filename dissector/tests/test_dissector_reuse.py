@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from dissector.tests import forge
 from dissector.tests.forge import Trace, go, ok
 from dissector.tests.reader import Reader
@@ -151,3 +153,31 @@ def test_a_second_response_whose_open_was_not_captured_convicts_nobody(reader: R
     trace.sender.next_id()  # the OPEN
     trace.response()
     assert violations(reader, trace.save(capture)) == []
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "changed", "expected"),
+    [
+        (True, {"burst_size": 7, "burst_interval": 20}, "suspected"),
+        (False, {"burst_size": 7, "burst_interval": 20}, "violation"),
+        (True, {"burst_size": 7, "max_buffers": 63}, "violation"),
+    ],
+)
+def test_a_response_that_comes_again_after_an_ok_may_have_another_pair(
+    reader: Reader, capture: Path, confirmed: bool, changed: dict[str, int], expected: str
+) -> None:
+    """OPEN-07, AMB-63: every OK may renegotiate burst size and burst interval, and nothing else."""
+    trace = Trace()
+    trace.open()
+    trace.response()
+    if confirmed:
+        trace.control(go(1, 0))
+        trace.buffer(0, 1)
+        trace.control(ok(2, 0))
+        trace.null_ack(2)
+    trace.open()
+    terms = trace.terms()
+    trace.terms = lambda: terms | changed  # type: ignore[method-assign]
+    trace.response()
+    found = [one.verdict for one in reader.findings(trace.save(capture)) if one.requirement == "OPEN-07"]
+    assert found == [expected]

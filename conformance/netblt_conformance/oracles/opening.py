@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from netblt_conformance.common.verdicts import Verdict
 from netblt_conformance.oracles.base import Check, Oracle
-from netblt_conformance.packets.packets import Packet, Type, different_terms, low_byte_first
+from netblt_conformance.packets.packets import Kind, Packet, Type, different_terms, is_only_the_pair, low_byte_first
 
 OTHER_OPEN = Check(
     "OPEN-04", expected="the same OPEN in its repetition", seen="a repeated OPEN differs from the first one in {fields}"
@@ -28,6 +28,12 @@ OTHER_RESPONSE = Check(
     "OPEN-07",
     expected="the same RESPONSE to a repeated OPEN",
     seen="a repeated RESPONSE differs from the first one in {fields}",
+)
+RENEGOTIATED_RESPONSE = Check(
+    "OPEN-07",
+    expected="the same RESPONSE to a repeated OPEN, also after an OK has renegotiated the pair (AMB-63)",
+    seen="a repeated RESPONSE differs from the first one in {fields}",
+    verdict=Verdict.WARN,
 )
 _DOWNWARD = {
     "buffer size": "NEG-01",
@@ -86,14 +92,17 @@ class OpeningOracle(Oracle):
     _open: Packet | None = None
     _response: Packet | None = None
     _answered_us: int | None = None
+    _confirmed = False  # an OK was sent by either end
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
         del frame
+        self._confirmed |= any(message.kind is Kind.OK for message in packet.messages)
         matches = self._open is not None and packet.unique_id == self._open.unique_id
         if packet.type is Type.RESPONSE and matches and self._answered_us is None:
             self._answered_us = time_us
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
+        self._confirmed |= any(message.kind is Kind.OK for message in packet.messages)
         if packet.type is Type.OPEN:
             self._on_open(packet, time_us, frame)
         elif packet.type is Type.RESPONSE and self.session.open_sent is not None:
@@ -116,7 +125,10 @@ class OpeningOracle(Oracle):
         if self._response is None:
             self._response = packet
         elif others := different_terms(packet, self._response):
-            self.report(OTHER_RESPONSE, frame, fields=", ".join(others))
+            renegotiated = self._confirmed and is_only_the_pair(others)
+            self.report(RENEGOTIATED_RESPONSE if renegotiated else OTHER_RESPONSE, frame, fields=", ".join(others))
+            if renegotiated:
+                return
         self._judge_negotiation(packet, proposal, frame)
 
     def _judge_negotiation(self, response: Packet, proposal: Packet, frame: int) -> None:

@@ -329,6 +329,11 @@ def different_terms(copy: Packet, first: Packet) -> list[str]:
     return [name.replace("_", " ") for name in names if getattr(copy, name) != getattr(first, name)]
 
 
+def is_only_the_pair(fields: list[str]) -> bool:
+    """Whether these are no others than those that every OK may renegotiate (RFC 998 4, AMB-63)."""
+    return {"burst size", "burst interval ms"}.issuperset(fields)
+
+
 def different_for_clients(copy: Packet, first: Packet) -> list[str]:
     """In which fields they differ that only concern the clients."""
     names = [*_CLIENT_FIELDS, "string"]

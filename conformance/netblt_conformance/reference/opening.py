@@ -25,6 +25,8 @@ _NEGOTIATED = (
     ("burst_interval_ms", "burst interval", "NEG-04"),
     ("max_buffers", "number of outstanding buffers", "NEG-05"),
 )
+# An OK may renegotiate these, so that a later copy of a RESPONSE may have others (AMB-63).
+_PAIR = ("burst_size", "burst_interval_ms")
 _NEEDED = ("buffer_size", "packet_size", "burst_size", "max_buffers")
 
 
@@ -64,6 +66,8 @@ class Opening:
         begins = own is None or ended or own.unique_id != read.unique_id or own.type != read.type
         if own is not None and not begins and (complete or read.type == guided.OPEN):
             self._check_same(read, own)
+            if read.type != guided.OPEN:
+                return False
         if read.type == guided.OPEN:
             self.sends_data = bool(read.flags & WRITE)
             if begins:
@@ -76,6 +80,8 @@ class Opening:
     def _check_same(self, read: Read, before: Read) -> None:
         rule = "OPEN-04" if read.type == guided.OPEN else "OPEN-07"
         for name, words in _SAME:
+            if rule == "OPEN-07" and name in _PAIR:
+                continue
             old, new = getattr(before, name), getattr(read, name)
             if old != new:
                 raise OutsideError(rule, f"{words} {old} as before", f"{words} {new}")

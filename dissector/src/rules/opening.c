@@ -219,12 +219,29 @@ static void take_open(const struct nb_event *event)
     }
 }
 
+/* They differ in nothing but the pair that each OK may renegotiate. */
+static bool is_only_pair(const struct nb_terms *first, const struct nb_terms *again)
+{
+    struct nb_terms same = *again;
+
+    same.burst_size = first->burst_size;
+    same.burst_interval = first->burst_interval;
+    return difference(first, &same) == NULL;
+}
+
 /* OPEN-07 */
 static void judge_response_again(const struct nb_event *event, const struct nb_terms *first,
                                  const struct nb_terms *again)
 {
+    const struct nb_stream *stream = event->stream;
     const char *what = difference(first, again);
-    const struct nb_charge charge = {.rule = NB_RULE_OPEN_AGAIN, .offender = event->end, .request_frame = first->frame};
+    /* An OK may have escaped the capture. */
+    const bool renegotiable = stream->queue.oks > 0 || stream->end[event->end].transfer.frame != 0;
+    const struct nb_charge charge = {
+        .rule = NB_RULE_OPEN_AGAIN,
+        .offender = event->end,
+        .request_frame = first->frame,
+        .excuse = renegotiable && is_only_pair(first, again) ? "an OK may have renegotiated the pair (AMB-63)" : NULL};
 
     note_client_fields(event, first, again);
     if (what != NULL) {
