@@ -268,7 +268,7 @@ def test_an_acknowledged_request_is_not_looked_at_again(tmp_path: Path, monkeypa
 
 
 def test_a_copy_of_the_response_may_have_the_pair_that_an_ok_has_offered(tmp_path: Path) -> None:
-    """AMB-63. Stimulus: the OPEN comes again after an OK. What was agreed holds further on."""
+    """AMB-63. Stimulus: the OPEN is repeated after an OK. What was agreed holds further on."""
     again = [RECEIVER[0], ours(IUT.opening(Type.RESPONSE, opening(burst_size=2, burst_interval_ms=40)))]
     steps = [*RECEIVER, ours(IUT.control([go(1, 0)])), theirs(TESTER.null_ack(1, 4, 10)), *again]
     assert first_outside(written(tmp_path, [*steps, ours(IUT.control([go(2, 1)]))]), IUT_ADDRESS, virtual=True) is None

@@ -695,7 +695,7 @@ def test_a_response_that_does_not_fit_its_open_is_seen(field: str, value: int, r
     ],
 )
 def test_a_copy_of_the_response_after_an_ok_may_have_another_pair(changed: dict[str, int], expected: Verdict) -> None:
-    """AMB-63. Stimulus: the OPEN comes again in the middle of the transfer. RFC 998 5.1 asks for another RESPONSE, and
+    """AMB-63. Stimulus: the OPEN is repeated in the middle of the transfer. RFC 998 5.1 asks for another RESPONSE, and
     section 4 has the pair renegotiated after each buffer."""
     terms = dataclasses.replace(TERMS, **changed)  # type: ignore[arg-type]
     again = [given(TESTER.opening(Type.OPEN, TERMS)), iut(IUT.opening(Type.RESPONSE, terms))]
