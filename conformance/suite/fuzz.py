@@ -390,7 +390,7 @@ def throw_cut(t: Case, peer: TesterEnd, sound: dict[str, bytes]) -> None:
     then shorter than its type can be."""
     for name, packet in sound.items():
         t.note(f"{name} cut at every offset")
-        least = packets.MINIMUM_BYTES.get(Type(packet[3]), packets.HEADER_BYTES)
+        least = packets.minimum_bytes(Type(packet[3]))
         for size in range(len(packet)):
             t.link.send(packet[:size])
             if packets.HEADER_BYTES <= size < least:

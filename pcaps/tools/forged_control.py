@@ -281,6 +281,16 @@ def not_captured() -> Exchange:
     return talk
 
 
+def served_again(talk: Talk, message: Message) -> Exchange:
+    """The RESEND for packet 1 is repeated, and served once more than it may be."""
+    talk.says(message)
+    offence = talk.sends_piece(MIDDLE, 1, "the same request, served again")
+    talk.breaks("CTRL-09", offence, SENDER)
+    talk.breaks("DATA-13", offence, SENDER)
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
 def served_twice() -> Exchange:
     talk = half_way("The sender serves a RESEND once more when it is repeated.")
     talk.sends_buffer(MIDDLE, lost=[1])
@@ -289,12 +299,7 @@ def served_twice() -> Exchange:
     talk.says(message)
     talk.sends_piece(MIDDLE, 1, "the repair, lost behind the capture point", high_seq=talk.seq)
     talk.wait(200)
-    talk.says(message)
-    offence = talk.sends_piece(MIDDLE, 1, "the same request, served again")
-    talk.breaks("CTRL-09", offence, SENDER)
-    talk.breaks("DATA-13", offence, SENDER)
-    talk.accepts(MIDDLE)
-    return talk.finish(MIDDLE + 1)
+    return served_again(talk, message)
 
 
 def requested_after_loss(about: str) -> tuple[Talk, Message]:
@@ -316,12 +321,7 @@ def served_twice_after_loss() -> Exchange:
     talk, message = requested_after_loss(
         "A packet is lost before the capture; the sender serves the RESEND for it once more when it is repeated."
     )
-    talk.says(message)
-    offence = talk.sends_piece(MIDDLE, 1, "the same request, served again")
-    talk.breaks("CTRL-09", offence, SENDER)
-    talk.breaks("DATA-13", offence, SENDER)
-    talk.accepts(MIDDLE)
-    return talk.finish(MIDDLE + 1)
+    return served_again(talk, message)
 
 
 def requested_again_after_loss() -> Exchange:

@@ -26,16 +26,16 @@ def command(where: Listed, options: argparse.Namespace) -> ExitCode:
     found: list[tuple[str, list[Followed]]] = []
     failed = bool(where.empty)
     for folder in where.empty:
-        complain(folder, "holds no capture")
+        _complain(folder, "holds no capture")
     for name in where.captures:
         try:
             found.append((name, _explained(name, options.captured_at)))
         except JudgeError as error:
             failed = True
-            complain(name, str(error).removeprefix(f"{name}: "))
+            _complain(name, str(error).removeprefix(f"{name}: "))
         except OSError as error:
             failed = True
-            complain(name, error.strerror or str(error))
+            _complain(name, error.strerror or str(error))
     if options.json:
         json.dump(_document(found), sys.stdout, indent=1)
         print()
@@ -47,7 +47,7 @@ def command(where: Listed, options: argparse.Namespace) -> ExitCode:
     return ExitCode.COULD_NOT_RUN if failed or nothing else ExitCode.HOLDS
 
 
-def complain(name: str, why: str) -> None:
+def _complain(name: str, why: str) -> None:
     print(fit(f"error: {name}: {why}"), file=sys.stderr)
 
 

@@ -9,11 +9,12 @@ from netblt_conformance.oracles.session import Session
 from netblt_conformance.packets.packets import (
     DATA_TYPES,
     HEADER_BYTES,
-    MINIMUM_BYTES,
     OPENING_TYPES,
     STRING_TYPES,
     Packet,
     Type,
+    has_impossible_length,
+    minimum_bytes,
 )
 
 HEADER_ONLY = (Type.KEEPALIVE, Type.QUITACK, Type.DONE)
@@ -124,10 +125,9 @@ class FormatOracle(Oracle):
 
     def _check_length(self, packet: Packet, kind: Type, frame: int) -> None:
         behind = len(packet.raw) - packet.length
-        minimum = MINIMUM_BYTES.get(kind, HEADER_BYTES)
-        if behind < 0 or packet.length < minimum:
-            size = len(packet.raw)
-            self.report(IMPOSSIBLE_LENGTH, frame, length=packet.length, type=kind.name, size=size, least=minimum)
+        if has_impossible_length(packet):
+            size, least = len(packet.raw), minimum_bytes(kind)
+            self.report(IMPOSSIBLE_LENGTH, frame, length=packet.length, type=kind.name, size=size, least=least)
         elif kind in DATA_TYPES:
             if behind >= ALIGNMENT_BYTES:
                 self.report(BEHIND_LENGTH, frame, after=behind, type=kind.name)

@@ -96,19 +96,22 @@ class OpeningOracle(Oracle):
 
     def sent(self, packet: Packet, time_us: int, frame: int) -> None:
         del frame
-        self._confirmed |= any(message.kind is Kind.OK for message in packet.messages)
+        self._note_ok(packet)
         matches = self._open is not None and packet.unique_id == self._open.unique_id
         if packet.type is Type.RESPONSE and matches and self._answered_us is None:
             self._answered_us = time_us
 
     def received(self, packet: Packet, time_us: int, frame: int) -> None:
-        self._confirmed |= any(message.kind is Kind.OK for message in packet.messages)
+        self._note_ok(packet)
         if packet.type is Type.OPEN:
             self._on_open(packet, time_us, frame)
         elif packet.type is Type.RESPONSE and self.session.open_sent is not None:
             self._on_response(packet, self.session.open_sent, frame)
         elif packet.type in _OF_TRANSFER and self._open is not None and self._answered_us is None:
             self.report(BEFORE_RESPONSE, frame, type=packet.type.text)
+
+    def _note_ok(self, packet: Packet) -> None:
+        self._confirmed = self._confirmed or any(message.kind is Kind.OK for message in packet.messages)
 
     def _on_open(self, packet: Packet, time_us: int, frame: int) -> None:
         if self._open is None:

@@ -377,11 +377,13 @@ class Exchange:
 
     def _reported(self) -> str:
         """What was reported to the client of the implementation, to be appended; empty where nothing is known."""
-        if not self.link.tells_outcome or not (self.link.status().succeeded or self.link.status().failed):
+        if not self.link.tells_outcome:
             return ""
-        if self.link.status().succeeded:
+        status = self.link.status()
+        if status.succeeded:
             return "; success was reported to the client"
-        return f"; failure was reported to the client: {self.link.reason() or 'without a reason'}"
+        reason = self.link.reason() or "without a reason"
+        return f"; failure was reported to the client: {reason}" if status.failed else ""
 
     def _span(self, span_us: int) -> str:
         return f"{span_us / MICROSECONDS_PER_S:g} s"
