@@ -287,6 +287,22 @@ def test_the_end_of_a_runner_is_reported_and_the_next_block_gets_another(tmp_pat
         runner.end()
 
 
+def test_ctrl_c_does_not_reach_a_runner_and_its_priority_is_that_of_the_command(
+    tmp_path: Path, built_library: Path
+) -> None:
+    """A process group of its own gets no Ctrl-C. Linux shares a processor between sessions, and only then by "nice"."""
+    del built_library
+    folder, package = state_of(tmp_path, small())
+    runner = Runner(package, folder.subject(folder.state()), tmp_path)
+    try:
+        assert runner.run(Order(0, 0, 20, "0", "-"))
+        [process] = disturb.below(os.getpid(), disturb.RUNNER)
+        assert os.getpgid(process) == process
+        assert os.getsid(process) == os.getsid(0)
+    finally:
+        runner.end()
+
+
 # ---- queries, estimate ----
 
 
