@@ -54,6 +54,7 @@ def test_the_development_set_names_mutants_only() -> None:
     assert len(measure.development_set()) < len(names) / 4
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("built_writer")
 def test_the_command_prints_the_causes_of_a_mutant_and_the_figures_and_keeps_its_results(
     capfd: pytest.CaptureFixture[str], tmp_path: Path

@@ -96,12 +96,14 @@ def variant() -> Iterator[Callable[[str], Path]]:
         yield build
 
 
+@pytest.mark.parametrize("share", ["1/3", pytest.param("1/1", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", NOT_POSSIBLE)
 def test_only_cases_that_no_smaller_sizes_can_replace_are_not_run_on_a_restricting_end(
-    variant: Callable[[str], Path], name: str, command: Command, whole_run: Outcome
+    variant: Callable[[str], Path], name: str, share: str, command: Command, whole_run: Outcome
 ) -> None:
     roles = ("--role", "passive-sender", "--role", "passive-receiver")
-    done = command("run", "--iut-library", str(variant(name)), "--no-dissector", "--no-sweep", *roles)
+    words = ("--no-dissector", "--no-sweep", "--share", share)
+    done = command("run", "--iut-library", str(variant(name)), *words, *roles)
     assert {result.verdict for result in done.results} <= {Verdict.PASS, Verdict.NA}
     everywhere = {result.case for result in whole_run.results if result.verdict is Verdict.NA}
     lacking = {result.case for result in done.results if result.verdict is Verdict.NA} - everywhere
