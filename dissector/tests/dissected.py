@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tshark shows of NETBLT in every committed capture (-V, -2 -V, the verdicts as JSON): kept as digests, so that a
-change that was not meant is seen, and compared in full with another plugin.
+"""What tshark shows of NETBLT in every committed capture (one pass; two passes and the verdicts as JSON), and what
+sharkd answers the GUI (each frame, and the tables): kept as digests, so that a change that was not meant is seen. The
+texts are also compared in full with another plugin.
 
     dissected.py                   which captures are shown in another way than pcaps/dissected.json states
     dissected.py --write           makes pcaps/dissected.json again: name each change in the commit
@@ -18,9 +19,12 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+from scapy.utils import RawPcapNgReader
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -31,6 +35,8 @@ FOLDERS = ("dialects", "golden", "offload", "violations")
 ONE_PASS = ("-O", "netblt")
 TWO_PASSES = ("-2", "-O", "netblt", "-z", "netblt,verdict,json")
 PASSES = (ONE_PASS, TWO_PASSES)
+_NAMES = "summary", "buffers", "messages", "verdict"
+TABLES = {f"tap{at}": f"nstat:netblt,table,{table}" for at, table in enumerate(_NAMES)}
 LINES_SHOWN = 20
 
 
@@ -38,26 +44,49 @@ def captures() -> list[Path]:
     return sorted(path for folder in FOLDERS for path in (ROOT / "pcaps" / folder).glob("*.pcapng"))
 
 
-def shown(reader: Reader, path: Path, passes: Iterable[tuple[str, ...]] = PASSES) -> list[str]:
+def shown(reader: Reader, path: Path) -> list[str]:
     """The text of one pass, and that of two."""
-    return [reader.tshark(path, *options) for options in passes]
+    return [reader.tshark(path, *options) for options in PASSES]
 
 
 def name(path: Path) -> str:
     return str(path.relative_to(ROOT / "pcaps"))
 
 
-def digests(reader: Reader, paths: Iterable[Path], passes: Iterable[tuple[str, ...]] = PASSES) -> dict[str, list[str]]:
-    """A digest of each text, by the name of the capture."""
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
 
-    def one(path: Path) -> list[str]:
-        return [hashlib.sha256(text.encode()).hexdigest()[:16] for text in shown(reader, path, passes)]
 
+def texts(reader: Reader, paths: Iterable[Path]) -> dict[str, list[str]]:
+    """A digest of each text, by the name of the capture. Each is a start of tshark."""
     listed = list(paths)
     for path in listed:
         reader.readable(path)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(map(name, listed), pool.map(one, listed), strict=True))
+        found = pool.map(lambda path: [digest(text.encode()) for text in shown(reader, path)], listed)
+        return dict(zip(map(name, listed), found, strict=True))
+
+
+def answers(reader: Reader, paths: Iterable[Path]) -> dict[str, str]:
+    """A digest of what one sharkd answers about each capture, by its name."""
+    asked: list[dict[str, Any]] = []
+    about: list[str] = []  # the capture of each request
+    for path in paths:
+        frames = sum(1 for _ in RawPcapNgReader(str(path)))
+        requests: list[tuple[str, dict[str, Any]]] = [("load", {"file": str(reader.readable(path))})]
+        requests += [("frame", {"frame": number, "proto": True}) for number in range(1, frames + 1)]
+        requests.append(("tap", TABLES))
+        asked += [{"jsonrpc": "2.0", "id": 1, "method": method, "params": params} for method, params in requests]
+        about += [name(path)] * len(requests)
+    lines = reader.run("sharkd", "-", stdin="".join(json.dumps(line) + "\n" for line in asked)).stdout.splitlines()
+    found: dict[str, hashlib._Hash] = {}
+    for capture, line in zip(about, lines, strict=True):
+        assert '"result"' in line, f"{capture}: {line}"
+        found.setdefault(capture, hashlib.sha256()).update(line.encode())
+    return {capture: made.hexdigest()[:16] for capture, made in found.items()}
+
+
+KINDS: dict[str, Callable[[Reader, Iterable[Path]], Mapping[str, object]]] = {"texts": texts, "answers": answers}
 
 
 def wireshark(reader: Reader) -> str:
@@ -65,7 +94,7 @@ def wireshark(reader: Reader) -> str:
     return ".".join(reader.run("tshark", "--version").stdout.split()[2].split(".")[:2])
 
 
-def changed(known: dict[str, list[str]], found: dict[str, list[str]]) -> list[str]:
+def changed(known: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
     """Captures that are shown in another way, are new, or are no longer there."""
     return sorted(key for key in known.keys() | found.keys() if known.get(key) != found.get(key))
 
@@ -104,14 +133,14 @@ def main() -> None:
             count = compare(Reader(folders[1], arguments.against), reader, captures())
             print(f"{count} of {len(captures())} captures differ")
             sys.exit(count > 0)
-        version, found = wireshark(reader), digests(reader, captures())
+        version, found = wireshark(reader), {kind: made(reader, captures()) for kind, made in KINDS.items()}
     if arguments.write:
-        DIGESTS.write_text(json.dumps({"wireshark": version, "captures": found}, indent=1) + "\n", encoding="utf-8")
+        DIGESTS.write_text(json.dumps({"wireshark": version, **found}, indent=1) + "\n", encoding="utf-8")
         return
     known = json.loads(DIGESTS.read_text(encoding="utf-8"))
     if known["wireshark"] != version:
         raise SystemExit(f"dissected: {DIGESTS.name} was made with Wireshark {known['wireshark']}")
-    differing = changed(known["captures"], found)
+    differing = sorted({one for kind, digests in found.items() for one in changed(known[kind], digests)})
     print(*differing, f"{len(differing)} captures are shown in another way", sep="\n")
     sys.exit(bool(differing))
 
