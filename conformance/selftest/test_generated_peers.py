@@ -97,6 +97,14 @@ def test_a_bad_script_file_is_refused_with_the_name_of_what_is_wrong(
         script.load(path)
 
 
+def test_a_death_timer_of_many_hours_stands_beside_one_that_needs_few_keepalives_only() -> None:
+    """A tester that an implementation may outwait for 11 hours keeps it alive for as long."""
+    scripts = [script.begin(random.Random(number)) for number in range(3000)]
+    beside = {one.iut.death_timer_s for one in scripts if one.own.death_timer_s == 40_000}
+    assert len(beside) > 1
+    assert min(beside) == 60
+
+
 # ---- which moves are legal when ----
 
 
