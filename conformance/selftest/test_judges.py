@@ -255,6 +255,6 @@ def test_a_plugin_without_the_report_is_named_as_too_old(tmp_path: Path, monkeyp
 
 @pytest.mark.usefixtures("built_library")
 def test_clean_runs_have_judges_that_agree(command: Command) -> None:
-    done = command("run", "--no-sweep", "--select", "CTRL,DATA,RESEND", judged=True)
+    done = command("run", "--no-sweep", "--share", "1/3", "--select", "CTRL,DATA,RESEND", judged=True)
     assert done.status == 0, done.output
     assert {one.verdict for one in done.results} <= {Verdict.PASS, Verdict.NA}

@@ -22,7 +22,7 @@ from netblt_conformance.sweep import faults, one, schedule_file
 from netblt_conformance.sweep.one import Bench, Ran, run
 from netblt_conformance.sweep.plan import SweepPlan
 from netblt_conformance.sweep.shrink import shrink
-from netblt_conformance.sweep.stage import Sweep
+from netblt_conformance.sweep.stage import Replay, Sweep
 from netblt_conformance.sweep.transfers import TRANSFERS_BY_NAME
 from selftest.faulty import faulty_library, objects
 
@@ -220,7 +220,7 @@ def test_a_crash_under_a_fault_is_the_verdict_of_that_schedule_which_can_be_repl
     command: Command, broken: dict[str, Path], tmp_path: Path
 ) -> None:
     library = ("--iut-library", str(broken["crash"]))
-    done = command("run", "--select", "sweep", *ONE_ROLE, *library)
+    done = command("run", "--select", "sweep_lock", *ONE_ROLE, *library)
     assert done.status == 1
     failed = [result for result in done.results if result.verdict is Verdict.FAIL]
     assert failed
@@ -238,6 +238,25 @@ def test_a_crash_under_a_fault_is_the_verdict_of_that_schedule_which_can_be_repl
     long.write_text(schedule_file.ScheduleFile(file.transfer, file.role, file.seed, rules).text())
     assert command("shrink", str(long), *library, "--output", str(tmp_path / "small.toml")).status == 0
     assert schedule_file.load(tmp_path / "small.toml").rules == file.rules
+
+
+def test_shrinking_needs_no_dissector_where_the_fault_shows_without_it(
+    broken: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start of tshark takes as long as ten steps, and a broken implementation fails in many schedules."""
+    judged: list[Path] = []
+
+    def findings(_tshark: Tshark, path: Path) -> list[Finding]:
+        judged.append(path)
+        return []
+
+    monkeypatch.setattr(Tshark, "findings", findings)
+    rules = ("drop b>a nth=2", "duplicate b>a nth=1", "swap a>b nth=2")
+    role = ROLES_BY_NAME["passive-receiver"]
+    file = schedule_file.ScheduleFile(TRANSFERS_BY_NAME["lock-step"], role, 1, rules)
+    small = Replay(broken["crash"], paths.iut_library()).shrink(file, Verdict.FAIL)
+    assert (small.verdict, small.rules) == (Verdict.FAIL.label, rules[:1])
+    assert len(judged) <= 1, "the last schedule alone"
 
 
 @pytest.mark.nightly

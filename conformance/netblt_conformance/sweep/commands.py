@@ -57,7 +57,7 @@ def command_shrink(options: argparse.Namespace) -> int:
     if verdict <= Verdict.INCONC:
         print(f"{options.file} does not fail ({verdict.label}): there is nothing to shrink")
         return ExitCode.FAILED
-    small = replay.shrink(file)
+    small = replay.shrink(file, verdict)
     if options.output is None:
         print(small.text(), end="")
     else:

@@ -144,10 +144,9 @@ class Sweep:
         """A failure's own capture and its shrunk schedule as a file."""
         stem = f"sweep.{row.transfer.name}.{row.role}.{number}"
         replay = Replay(self.plan.iut, self._reference)
-        file = ScheduleFile(row.transfer, row.role, self.plan.seed, schedule, failure.verdict.label, failure.seen)
-        small = replay.shrink(file)
+        file = ScheduleFile(row.transfer, row.role, self.plan.seed, schedule)
+        small = replay.shrink(file, failure.verdict, self.plan.report / f"{stem}.pcapng")
         (self.plan.report / f"{stem}.toml").write_text(small.text(), encoding="utf-8")
-        replay.run(small, self.plan.report / f"{stem}.pcapng")
         words = f"{'; '.join(small.rules) or 'without any fault'}: {failure.seen} [{stem}.toml]"
         case = f"sweep_{row.transfer.name}: schedule {number}"
         capture = f"{stem}.pcapng"
@@ -181,14 +180,10 @@ class Replay:
 
     def run(self, file: ScheduleFile, capture: Path | None = None) -> tuple[Verdict, str, list[Finding]]:
         """The verdict and its reason, the dissector's findings included; the capture too where a path is given."""
+        findings: list[Finding] = []
         with tempfile.TemporaryDirectory(prefix="netblt-replay-") as folder, Tshark() as tshark:
-            task = Task(self._iut, self._reference, file.transfer, file.role, file.rules)
-            job = Job(0, (task,), file.seed, Path(folder) / "one.pcapng")
-            judgement = Judgement()
-            pool = Pool(1, lambda outcome: _worsen(judgement, outcome), lambda _count: None)
-            pool.run(iter([job]))
-            findings: list[Finding] = []
-            for merged in captures(job):
+            judgement, written = self._outcome(file, Path(folder))
+            for merged in written:
                 findings += tshark.findings(merged)
                 if capture is not None:
                     capture.write_bytes(merged.read_bytes())
@@ -201,17 +196,28 @@ class Replay:
                 )
         return judgement.verdict, judgement.seen, findings
 
-    def shrink(self, file: ScheduleFile) -> ScheduleFile:
-        """The fewest rules that still give a verdict as bad. A schedule that does not fail stays as it is."""
-        wanted, _, _ = self.run(file)
-        if wanted <= Verdict.INCONC:
-            return file
+    def _outcome(self, file: ScheduleFile, folder: Path) -> tuple[Judgement, list[Path]]:
+        """The verdict without the dissector, and the captures."""
+        task = Task(self._iut, self._reference, file.transfer, file.role, file.rules)
+        job = Job(0, (task,), file.seed, folder / "one.pcapng")
+        judgement = Judgement()
+        pool = Pool(1, lambda outcome: _worsen(judgement, outcome), lambda _count: None)
+        pool.run(iter([job]))
+        return judgement, list(captures(job))
 
-        def fails(rules: tuple[str, ...]) -> bool:
-            again = ScheduleFile(file.transfer, file.role, file.seed, rules)
-            return self.run(again)[0] >= wanted
+    def _verdict_alone(self, file: ScheduleFile) -> Verdict:
+        with tempfile.TemporaryDirectory(prefix="netblt-replay-") as folder:
+            return self._outcome(file, Path(folder))[0].verdict
 
-        rules = shrink(file.rules, fails)
-        small = ScheduleFile(file.transfer, file.role, file.seed, rules)
-        verdict, reason, _ = self.run(small)
-        return ScheduleFile(file.transfer, file.role, file.seed, rules, verdict.label, reason)
+    def shrink(self, file: ScheduleFile, wanted: Verdict, capture: Path | None = None) -> ScheduleFile:
+        """The fewest rules that still give a verdict as bad as `wanted`, which those of the file give; the capture too
+        where a path is given. The dissector, which takes longer, judges the steps only where the fault does not show
+        without it."""
+        verdict = self._verdict_alone if self._verdict_alone(file) >= wanted else lambda again: self.run(again)[0]
+
+        def of(rules: tuple[str, ...]) -> ScheduleFile:
+            return ScheduleFile(file.transfer, file.role, file.seed, rules)
+
+        rules = shrink(file.rules, lambda rules: verdict(of(rules)) >= wanted)
+        reached, reason, _ = self.run(of(rules), capture)
+        return ScheduleFile(file.transfer, file.role, file.seed, rules, reached.label, reason)
