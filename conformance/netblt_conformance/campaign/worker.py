@@ -74,7 +74,7 @@ class Runner:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             # Ctrl-C in the terminal of the command is not a signal of the implementation. No session of its own: Linux
-            # shares a processor between sessions whatever "nice" says.
+            # shares a processor between sessions before it looks at "nice".
             process_group=0,
             cwd=root(),
             env={**os.environ, "PYTHONPATH": str(root() / "conformance"), "TMPDIR": str(folder)},
