@@ -280,8 +280,7 @@ class Peer(Exchange):
         within_us = within_us or self.tolerances.close_max_us
         self.until(self._status_known, within_us, "an outcome to be reported to the client", Awaited.SUCCESS)
         if not self.link.status().succeeded:
-            why = f"failure was reported to the client: {self.link.reason() or 'failure'}"
-            raise UnmetError("success to be reported to the client", why)
+            raise UnmetError("success to be reported to the client", self.reported())
 
     def expect_failure(self, within_us: int | None = None, meanwhile: Callable[[], None] | None = None) -> None:
         """The implementation's client gets to know that the transfer failed. `meanwhile` is called often until then."""

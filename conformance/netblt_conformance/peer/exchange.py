@@ -373,17 +373,17 @@ class Exchange:
     def _why(self, within_us: int) -> str:
         """Why it did not come: the program has ended, or the time is over. Also what its client knows by then."""
         ending = self.link.ending() if self.link.over else ""
-        return ending or f"not within {self._span(within_us)}{self._reported()}"
+        return ending or "; ".join(filter(None, (f"not within {self._span(within_us)}", self.reported())))
 
-    def _reported(self) -> str:
-        """What was reported to the client of the implementation, to be appended; empty where nothing is known."""
+    def reported(self) -> str:
+        """What was reported to the client of the implementation; empty where nothing was, or nothing is known."""
         if not self.link.tells_outcome:
             return ""
         status = self.link.status()
         if status.succeeded:
-            return "; success was reported to the client"
+            return "success was reported to the client"
         reason = self.link.reason() or "without a reason"
-        return f"; failure was reported to the client: {reason}" if status.failed else ""
+        return f"failure was reported to the client: {reason}" if status.failed else ""
 
     def _span(self, span_us: int) -> str:
         return f"{span_us / MICROSECONDS_PER_S:g} s"
