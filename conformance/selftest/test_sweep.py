@@ -259,6 +259,13 @@ def test_shrinking_needs_no_dissector_where_the_fault_shows_without_it(
     assert len(judged) <= 1, "the last schedule alone"
 
 
+def test_a_schedule_that_does_not_fail_again_stays_as_it_was_found(built_library: Path) -> None:
+    """An implementation need not do the same each time."""
+    role, rules = ROLES_BY_NAME["passive-receiver"], ("drop b>a nth=2", "duplicate b>a nth=1")
+    file = schedule_file.ScheduleFile(TRANSFERS_BY_NAME["lock-step"], role, 1, rules, Verdict.FAIL.label, "it hung")
+    assert Replay(built_library, paths.iut_library()).shrink(file, Verdict.FAIL) == file
+
+
 @pytest.mark.nightly
 def test_a_rule_that_only_the_dissector_sees_broken_fails_the_sweep(
     command: Command, tmp_path: Path, built_library: Path

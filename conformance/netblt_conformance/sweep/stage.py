@@ -144,7 +144,7 @@ class Sweep:
         """A failure's own capture and its shrunk schedule as a file."""
         stem = f"sweep.{row.transfer.name}.{row.role}.{number}"
         replay = Replay(self.plan.iut, self._reference)
-        file = ScheduleFile(row.transfer, row.role, self.plan.seed, schedule)
+        file = ScheduleFile(row.transfer, row.role, self.plan.seed, schedule, failure.verdict.label, failure.seen)
         small = replay.shrink(file, failure.verdict, self.plan.report / f"{stem}.pcapng")
         (self.plan.report / f"{stem}.toml").write_text(small.text(), encoding="utf-8")
         words = f"{'; '.join(small.rules) or 'without any fault'}: {failure.seen} [{stem}.toml]"
@@ -210,9 +210,9 @@ class Replay:
             return self._outcome(file, Path(folder))[0].verdict
 
     def shrink(self, file: ScheduleFile, wanted: Verdict, capture: Path | None = None) -> ScheduleFile:
-        """The fewest rules that still give a verdict as bad as `wanted`, which those of the file give; the capture too
-        where a path is given. The dissector, which takes longer, judges the steps only where the fault does not show
-        without it."""
+        """The fewest rules that still give a verdict as bad as `wanted`; the file itself when its rules do not give one
+        this time. The capture too where a path is given. The dissector, which takes longer, judges the steps only where
+        the fault does not show without it."""
         verdict = self._verdict_alone if self._verdict_alone(file) >= wanted else lambda again: self.run(again)[0]
 
         def of(rules: tuple[str, ...]) -> ScheduleFile:
@@ -220,4 +220,6 @@ class Replay:
 
         rules = shrink(file.rules, lambda rules: verdict(of(rules)) >= wanted)
         reached, reason, _ = self.run(of(rules), capture)
+        if reached < wanted:
+            return file
         return ScheduleFile(file.transfer, file.role, file.seed, rules, reached.label, reason)
