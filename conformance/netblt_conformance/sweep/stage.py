@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -177,6 +178,9 @@ class Replay:
     def __init__(self, iut: Path, reference: Path) -> None:
         self._iut = iut
         self._reference = reference
+        # Many schedules that fail alike are shrunk by the same steps.
+        self._verdict_alone = functools.cache(self._played_alone)
+        self._verdict = functools.cache(self._judged)
 
     def run(self, file: ScheduleFile, capture: Path | None = None) -> tuple[Verdict, str, list[Finding]]:
         """The verdict and its reason, the dissector's findings included; the capture too where a path is given."""
@@ -205,7 +209,10 @@ class Replay:
         pool.run(iter([job]))
         return judgement, list(captures(job))
 
-    def _verdict_alone(self, file: ScheduleFile) -> Verdict:
+    def _judged(self, file: ScheduleFile) -> Verdict:
+        return self.run(file)[0]
+
+    def _played_alone(self, file: ScheduleFile) -> Verdict:
         with tempfile.TemporaryDirectory(prefix="netblt-replay-") as folder:
             return self._outcome(file, Path(folder))[0].verdict
 
@@ -213,11 +220,11 @@ class Replay:
         """The fewest rules that still give a verdict as bad as `wanted`; the file itself when its rules do not give one
         this time. The capture too where a path is given. The dissector, which takes longer, judges the steps only where
         the fault does not show without it."""
-        verdict = self._verdict_alone if self._verdict_alone(file) >= wanted else lambda again: self.run(again)[0]
 
         def of(rules: tuple[str, ...]) -> ScheduleFile:
             return ScheduleFile(file.transfer, file.role, file.seed, rules)
 
+        verdict = self._verdict_alone if self._verdict_alone(of(file.rules)) >= wanted else self._verdict
         rules = shrink(file.rules, lambda rules: verdict(of(rules)) >= wanted)
         reached, reason, _ = self.run(of(rules), capture)
         if reached < wanted:
