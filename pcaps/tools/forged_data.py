@@ -373,6 +373,17 @@ def ldata_not_last() -> Exchange:
     return talk.finish(MIDDLE + 1)
 
 
+def ldata_requested_before_it_came() -> Exchange:
+    """AMB-35: who serves a RESEND at once may send the LDATA before the DATA that wait for their turn."""
+    talk = half_way("The receiver requests the LDATA before it came; it goes out at once, before two of the DATA.")
+    talk.sends_piece(MIDDLE, 0)
+    talk.says(talk.missing(MIDDLE, [3]))
+    talk.sends_piece(MIDDLE, 3)
+    talk.sends_buffer(MIDDLE, skip=[0, 3])
+    talk.accepts(MIDDLE)
+    return talk.finish(MIDDLE + 1)
+
+
 def one_buffer_too_many() -> Exchange:
     talk = half_way("The receiver gives three GOs at once and the sender has three buffers without OK on its way.")
     talk.sends_buffer(MIDDLE)
@@ -500,6 +511,7 @@ SCRIPTS = {
     "order01-like-overtaken": higher_buffer_overtakes,
     "order01-like-repair": repair_seen_first,
     "order03-ldata-first": ldata_not_last,
+    "order03-like-ldata-requested-before-it-came": ldata_requested_before_it_came,
     "order04-waits-for-ok": waits_for_ok,
     "timer06-resend-at-later-buffer": resend_at_later_buffer,
 }

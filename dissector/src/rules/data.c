@@ -101,14 +101,15 @@ static void judge_place(const struct nb_data_view *view)
     const struct nb_mark passed = {buffer->passed_frame, buffer->passed_ordered, buffer->passed_number};
     const struct nb_mark ldata = {buffer->last_frame, buffer->last_ordered, buffer->last_number};
     const bool behind_later = passed.frame != 0 && is_behind(event, &passed);
-    const bool behind_higher = ldata.frame != 0 && number < buffer->last && is_behind(event, &ldata);
+    const bool ended = ldata.frame != 0 && !buffer->last_asked && number < buffer->last;
+    const bool behind_higher = ended && is_behind(event, &ldata);
 
     if (buffer->behind_later.frame == 0 && passed.frame != 0 &&
         (event->at_sender || !ordered || event->emitted.number > passed.number)) {
         buffer->behind_later = (struct nb_misplaced){
             .frame = event->frame, .before_frame = passed.frame, .packet = number, .proven = behind_later};
     }
-    if (buffer->behind_higher.frame == 0 && ldata.frame != 0 && number < buffer->last &&
+    if (buffer->behind_higher.frame == 0 && ended &&
         (event->at_sender || !ordered || event->emitted.number > ldata.number)) {
         buffer->behind_higher = (struct nb_misplaced){
             .frame = event->frame, .before_frame = ldata.frame, .packet = number, .proven = behind_higher};
@@ -279,6 +280,7 @@ static void take_first(const struct nb_data_view *view)
         buffer->last_when = event->now;
         buffer->last_ordered = event->emitted.arrival != NB_NO_ORDER;
         buffer->last_number = event->emitted.number;
+        buffer->last_asked = view->part->asked > 0;
     }
     view->part->length = (uint16_t)view->length;
     view->part->flags |= NB_PART_SEEN | (view->ldata ? NB_PART_LDATA : 0) | (view->last ? NB_PART_LAST : 0);
