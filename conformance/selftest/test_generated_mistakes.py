@@ -22,7 +22,7 @@ from netblt_conformance.packets import packets
 from netblt_conformance.packets.packets import Type
 from netblt_conformance.peer import SenderPeer
 from selftest.faulty import faulty_library
-from selftest.small_scripts import replayed
+from selftest.small_scripts import TERMS, WAIT, replayed, with_faults
 
 if TYPE_CHECKING:
     from netblt_conformance.judges.findings import Finding
@@ -126,6 +126,16 @@ def test_a_mistake_beside_a_legal_variant_does_not_count_as_accepted(
     assert measure.variants([VARIANT], SCRIPTS, 1, 1) == 1
     assert f"{VARIANT}  script" in (output := capsys.readouterr().out)
     assert OWN_MISTAKE in output
+
+
+def test_damaged_data_have_the_numbers_that_the_implementation_uses(tmp_path: Path, built_library: Path) -> None:
+    """AMB-10: the fields of a packet whose data are damaged can be read, and are those of the packet that was meant."""
+    del built_library
+    factory, terms = with_faults(tmp_path, "packets-from-1"), replace(TERMS, data_checksum=True)
+    result = replayed(factory, "passive-receiver", WAIT, "data-damaged 0 0 5", "data 0 1", iut=terms)
+    sent = [packets.read(frame.packet[IP_BYTES:]) for frame in result.capture.frames if frame.sent]
+    assert {packet.packet for packet in sent if packet.is_data} == {1, 2}
+    assert (len(result.done), result.faults) == (3, [])
 
 
 def test_a_control_that_is_repeated_after_the_dally_needs_no_acknowledgement(built_library: Path) -> None:

@@ -128,9 +128,7 @@ class Copies:
         peer = self._peer
         wire = self.payload(frame)
         copy = self._send(frame, wire, peer.link.capture.frames[frame].packet)
-        summed = peer.agreed is not None and peer.agreed.data_checksum
-        spelt = peer.setting.spelling.from_wire(peer.setting.dialect.from_wire(wire), summed)
-        peer.monitor.sent(packets.read(spelt), peer.link.capture.frames[copy].time_us, copy)
+        peer.monitor.sent(packets.read(peer.from_wire(wire)), peer.link.capture.frames[copy].time_us, copy)
 
     def exchange(self, frame: int, later: int) -> None:
         """The network delivers these two in the other order than they were sent: so their IP identifications are

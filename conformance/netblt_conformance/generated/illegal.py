@@ -270,10 +270,7 @@ class Illegal:
 
     def _send(self, made: Made) -> None:
         peer, packet = self._peer, packets.read(made.packet)
-        wire = made.packet
-        if packet.error is None:
-            summed = peer.agreed is not None and peer.agreed.data_checksum
-            wire = peer.setting.dialect.to_wire(peer.setting.spelling.to_wire(wire, summed), peer.extras)
+        wire = made.packet if packet.error else peer.to_wire(made.packet)
         self.note_elsewhere(packet, elsewhere=made.elsewhere)
         if packet.version != peer.version:
             peer.monitor.disabled.add("WIRE-02")  # an ABORT that answers it may have its version

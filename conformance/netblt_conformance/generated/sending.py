@@ -242,7 +242,7 @@ class SendingPlayer(Player):
                 self._carry(number)
                 peer.null_ack(number)  # an older one comes late
             case "ack-damaged", (number,) if self._known < number <= peer.consecutive:
-                damaged = spoil(peer.acknowledgement(number))
+                damaged = spoil(peer.to_wire(peer.acknowledgement(number)))
                 self.copies.send_foreign(damaged, peer.address)  # it acknowledges nothing (CKSUM-06)
             case "carry", (number,) if self._known < number <= peer.consecutive:
                 self._carry(number)
@@ -303,9 +303,9 @@ class SendingPlayer(Player):
         return self._peer.terms.data_checksum and kind in (Type.DATA, Type.LDATA)
 
     def _wire(self, buffer: int, packet: int) -> bytes:
-        """A packet as the tester would send it now."""
+        """A packet as the tester would send it now, in the form that the implementation uses."""
         fields = self._peer.data_packet(buffer, packet, high_seq=self._peer.monitor.session.highest_ack_sent)
-        return self._peer.forge.data(fields)
+        return self._peer.to_wire(self._peer.forge.data(fields))
 
     def _send_damaged(self, buffer: int, packet: int, damaged: bytes) -> None:
         """The packet arrives damaged: it counts as lost (CKSUM-06, CKSUM-07)."""

@@ -162,12 +162,19 @@ class Exchange:
         """Sends bytes as they are, but for other wire conventions of the implementation. Returns the capture's
         frame."""
         self._has_quit |= packet[3:4] == bytes([Type.QUIT])
-        spelt = self.setting.spelling.to_wire(packet, self._summed)
-        frame = self.link.send(self.setting.dialect.to_wire(spelt, self.extras), self.address)
+        frame = self.link.send(self.to_wire(packet), self.address)
         # When it was on the wire; an answer may have come back before send() did.
         self._last_sent_us = self.link.capture.frames[frame].time_us
         self.monitor.sent(self._numbers.counted_on(packets.read(packet)), self._last_sent_us, frame)
         return frame
+
+    def to_wire(self, packet: bytes) -> bytes:
+        """A packet as the implementation writes it: its dialect, its numbers of packets, its checksums of data."""
+        return self.setting.dialect.to_wire(self.setting.spelling.to_wire(packet, self._summed), self.extras)
+
+    def from_wire(self, wire: bytes) -> bytes:
+        """The other way round."""
+        return self.setting.spelling.from_wire(self.setting.dialect.from_wire(wire), self._summed)
 
     @property
     def last_sent_us(self) -> int:
@@ -282,7 +289,7 @@ class Exchange:
         return self._take(arrival)
 
     def _take(self, arrival: Arrival) -> Seen:
-        spelt = self.setting.spelling.from_wire(self.setting.dialect.from_wire(arrival.payload), self._summed)
+        spelt = self.from_wire(arrival.payload)
         packet = self._as_answer(self._without_padding(self._numbers.counted_on(packets.read(spelt))))
         seen = Seen(packet, arrival.time_us, arrival.frame, arrival.source, arrival.payload, arrival.destination)
         self.seen.append(seen)
