@@ -135,7 +135,7 @@ struct nb_buffer {
     uint64_t passed_number;
     bool passed_ordered;
     bool last_ordered;
-    bool last_asked;       /* a RESEND named the LDATA before its first copy: it may have gone out of turn (AMB-35) */
+    bool last_asked;       /* a RESEND named the LDATA before its first copy: it may be out of turn (AMB-35) */
     uint64_t newest_first; /* the highest IP ID count of packets that were captured for the first time */
     bool firsts_unordered; /* not known of all */
     bool counted;          /* among those that have no OK */
