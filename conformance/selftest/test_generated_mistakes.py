@@ -138,6 +138,18 @@ def test_damaged_data_have_the_numbers_that_the_implementation_uses(tmp_path: Pa
     assert (len(result.done), result.faults) == (3, [])
 
 
+def test_damaged_data_keep_the_pace(built_library: Path) -> None:
+    """RATE-02 counts a packet whose data are damaged: it was sent."""
+    terms = replace(TERMS, data_checksum=True, burst_size=1, burst_interval_ms=100)
+    moves = (WAIT, "data 0 1", "data-damaged 0 0 5")
+    result = replayed(SimLinkFactory(built_library), "passive-receiver", *moves, iut=terms)
+    assert len(result.done) == len(moves)
+    first, second, *_ = [
+        frame.time_us for frame in result.capture.frames if frame.sent and packets.read(frame.packet[IP_BYTES:]).is_data
+    ]
+    assert second - first >= 100_000
+
+
 def test_a_control_that_is_repeated_after_the_dally_needs_no_acknowledgement(built_library: Path) -> None:
     """The sender may have closed (CLOSE-05)."""
     factory, role = SimLinkFactory(built_library), ROLES_BY_NAME["passive-sender"]

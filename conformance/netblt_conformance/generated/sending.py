@@ -312,7 +312,9 @@ class SendingPlayer(Player):
         peer = self._peer
         self._sent.add((buffer, packet))
         self._serve(buffer, [packet])
+        self._await_burst()
         self.copies.send_foreign(damaged, peer.address)
+        self._burst_us = peer.now_us
         if not peer.monitor.session.was_sent(peer.number(buffer)):
             peer.lost_buffers.add(buffer)
 
