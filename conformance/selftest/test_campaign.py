@@ -12,6 +12,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -273,34 +274,32 @@ def test_a_crash_of_the_implementation_is_the_result_of_its_unit(tmp_path: Path,
     assert "the implementation crashed with SIGABRT" in crashes.rows[0][2]
 
 
-def test_the_end_of_a_runner_is_reported_and_the_next_block_gets_another(tmp_path: Path, built_library: Path) -> None:
+@pytest.fixture
+def runner(tmp_path: Path, built_library: Path) -> Iterator[tuple[Runner, int]]:
+    """A runner that has run one block, and its process."""
     del built_library
     folder, package = state_of(tmp_path, small())
-    runner = Runner(package, folder.subject(folder.state()), tmp_path)
+    one = Runner(package, folder.subject(folder.state()), tmp_path)
     try:
-        assert runner.run(Order(0, 0, 20, "0", "-"))
+        assert one.run(Order(0, 0, 20, "0", "-"))
         [process] = disturb.below(os.getpid(), disturb.RUNNER)
-        os.kill(process, signal.SIGKILL)
-        with pytest.raises(RunnerError, match="SIGKILL"):
-            runner.run(Order(1, 20, 40, "0", "-"))
+        yield one, process
     finally:
-        runner.end()
+        one.end()
 
 
-def test_ctrl_c_does_not_reach_a_runner_and_its_priority_is_that_of_the_command(
-    tmp_path: Path, built_library: Path
-) -> None:
+def test_the_end_of_a_runner_is_reported_and_the_next_block_gets_another(runner: tuple[Runner, int]) -> None:
+    one, process = runner
+    os.kill(process, signal.SIGKILL)
+    with pytest.raises(RunnerError, match="SIGKILL"):
+        one.run(Order(1, 20, 40, "0", "-"))
+
+
+def test_ctrl_c_does_not_reach_a_runner_and_its_priority_is_that_of_the_command(runner: tuple[Runner, int]) -> None:
     """A process group of its own gets no Ctrl-C. Linux shares a processor between sessions, and only then by "nice"."""
-    del built_library
-    folder, package = state_of(tmp_path, small())
-    runner = Runner(package, folder.subject(folder.state()), tmp_path)
-    try:
-        assert runner.run(Order(0, 0, 20, "0", "-"))
-        [process] = disturb.below(os.getpid(), disturb.RUNNER)
-        assert os.getpgid(process) == process
-        assert os.getsid(process) == os.getsid(0)
-    finally:
-        runner.end()
+    _, process = runner
+    assert os.getpgid(process) == process
+    assert os.getsid(process) == os.getsid(0)
 
 
 # ---- queries, estimate ----

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tshark shows of NETBLT in every committed capture (one pass; two passes and the verdicts as JSON), and what
-sharkd answers the GUI (each frame, and the tables): kept as digests, so that a change that was not meant is seen. The
-texts are also compared in full with another plugin.
+"""Digests of what Wireshark's programs show of NETBLT in every committed capture, so that an unintended change is seen:
+tshark's text of one pass, and of two passes with the verdicts as JSON, and sharkd's JSON for each frame and table.
+--against compares the texts in full.
 
     dissected.py                   which captures are shown in another way than pcaps/dissected.json states
     dissected.py --write           makes pcaps/dissected.json again: name each change in the commit
@@ -79,11 +79,11 @@ def answers(reader: Reader, paths: Iterable[Path]) -> dict[str, str]:
         asked += [{"jsonrpc": "2.0", "id": 1, "method": method, "params": params} for method, params in requests]
         about += [name(path)] * len(requests)
     lines = reader.run("sharkd", "-", stdin="".join(json.dumps(line) + "\n" for line in asked)).stdout.splitlines()
-    found: dict[str, hashlib._Hash] = {}
+    found: dict[str, list[str]] = {}
     for capture, line in zip(about, lines, strict=True):
         assert '"result"' in line, f"{capture}: {line}"
-        found.setdefault(capture, hashlib.sha256()).update(line.encode())
-    return {capture: made.hexdigest()[:16] for capture, made in found.items()}
+        found.setdefault(capture, []).append(line)
+    return {capture: digest("".join(some).encode()) for capture, some in found.items()}
 
 
 KINDS: dict[str, Callable[[Reader, Iterable[Path]], Mapping[str, object]]] = {"texts": texts, "answers": answers}

@@ -370,13 +370,11 @@ class _Again:
     def passes_without(self, one: Script) -> int:
         """How many packets the network loses where nothing goes wrong then; else 0. The dissector, which takes longer,
         is wanted only where the suite finds nothing."""
-        lost = 0
         for judge in (_Again(self._factory, None, self._capture), self):
             judged = judge.judged(one)
-            lost = 0 if judged.failure.kinds or judged.mistake.kinds else judged.lost
-            if not lost:
-                break
-        return lost
+            if judged.failure.kinds or judged.mistake.kinds or not judged.lost:
+                return 0
+        return judged.lost
 
     def goes_wrong(self, way: _Way, wanted: frozenset[str]) -> Callable[[Script], bool]:
         """Whether a script goes wrong so, for one of these requirements."""
