@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -57,11 +58,12 @@ def test_the_forged_captures_are_what_the_tool_writes() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_forge_check_names_a_file_that_differs(tmp_path: Path) -> None:
-    for path in (PCAPS / "violations").iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    name = FORGED[0].name
-    (tmp_path / name).write_bytes(FORGED[0].read_bytes()[:-1])
+@pytest.mark.parametrize("name", [f"violations/{FORGED[0].name}", "README.md"])
+def test_forge_check_names_a_file_that_differs(tmp_path: Path, name: str) -> None:
+    shutil.copytree(PCAPS / "violations", tmp_path / "violations")
+    shutil.copy(PCAPS / "README.md", tmp_path)
+    changed = tmp_path / name
+    changed.write_bytes(changed.read_bytes()[:-1])
     command = [sys.executable, "-m", "pcaps.tools.forge", "--check", "--directory", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1

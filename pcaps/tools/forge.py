@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes pcaps/violations, or with --check prints which files differ from what it would write.
+"""Writes pcaps/violations and its table in pcaps/README.md, or with --check prints which files differ from that.
 
 Run it with .venv/bin/python pcaps/tools/forge.py [--check]
 """
@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from pcaps.tools import (
@@ -32,7 +33,8 @@ from pcaps.tools import (
 )
 from pcaps.tools.exchange import Exchange
 
-VIOLATIONS = Path(__file__).resolve().parent.parent / "violations"
+PCAPS = Path(__file__).resolve().parent.parent
+HEADING = "| capture | what it shows | findings |\n|---|---|---|\n"
 
 
 def all_scripts() -> dict[str, Callable[[], Exchange]]:
@@ -46,57 +48,56 @@ def all_scripts() -> dict[str, Callable[[], Exchange]]:
     return {name: script for home in homes for name, script in home.SCRIPTS.items()}
 
 
-def all_files() -> dict[str, bytes]:
-    """File name and contents: each capture and its expectation."""
+def all_files(page: str) -> dict[str, bytes]:
+    """Path below pcaps/ and contents: each capture, its expectation, and README.md, which is `page` until now."""
     files: dict[str, bytes] = {}
-    for name, script in all_scripts().items():
+    rows = []
+    for name, script in sorted(all_scripts().items()):
         exchange = script()
-        files[f"{name}.pcapng"] = exchange.pcapng()
-        files[f"{name}.expected.json"] = (json.dumps(exchange.expectation(), indent=1) + "\n").encode()
+        wanted = exchange.expectation()
+        files[f"violations/{name}.pcapng"] = exchange.pcapng()
+        files[f"violations/{name}.expected.json"] = (json.dumps(wanted, indent=1) + "\n").encode()
+        rows.append(row(name, wanted))
+    above, section, rest = page.partition("## violations\n")
+    text, heading, _ = rest.partition(HEADING)
+    files["README.md"] = f"{above}{section}{text}{heading}{''.join(rows)}".encode()
     return files
 
 
-def index() -> str:
-    """The rows of the table in README.md."""
-    rows = []
-    for name, script in sorted(all_scripts().items()):
-        wanted = script().expectation()
-        told = [f"{one['requirement']} {one['verdict']}, {one['offender_role']}" for one in wanted["findings"]]
-        verdict = "; ".join(told) or ("at most suspected" if wanted["tolerated"] else "none")
-        rows.append(f"| `{name}` | {wanted['about'].rstrip('.')} | {verdict} |")
-    return "\n".join(rows)
+def row(name: str, wanted: dict[str, Any]) -> str:
+    """The line for a capture in the table, which ends README.md."""
+    found = [f"{one['requirement']} {one['verdict']}, {one['offender_role']}" for one in wanted["findings"]]
+    verdict = "; ".join(found) or ("at most suspected" if wanted["tolerated"] else "none")
+    return f"| `{name}` | {wanted['about'].rstrip('.')} | {verdict} |\n"
 
 
-def differences(directory: Path) -> list[str]:
+def differences(pcaps: Path) -> list[str]:
     """One sentence for each file that is not what this tool writes."""
-    wanted = all_files()
-    present = {path.name for path in directory.iterdir()}
+    wanted = all_files((pcaps / "README.md").read_text(encoding="utf-8"))
+    present = {f"violations/{path.name}" for path in (pcaps / "violations").iterdir()} | {"README.md"}
     complaints = [f"{name} is missing" for name in sorted(wanted.keys() - present)]
     complaints += [f"{name} is not made by this tool" for name in sorted(present - wanted.keys())]
     return complaints + [
         f"{name} differs from what this tool writes"
         for name in sorted(wanted.keys() & present)
-        if (directory / name).read_bytes() != wanted[name]
+        if (pcaps / name).read_bytes() != wanted[name]
     ]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit code 0: written, or nothing differs; 1: something differs."""
-    parser = argparse.ArgumentParser(description="write or check the forged captures")
+    parser = argparse.ArgumentParser(description="write or check the forged captures and their table in README.md")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file differs")
-    parser.add_argument("--index", action="store_true", help="write nothing; print the table for README.md")
-    parser.add_argument("--directory", type=Path, default=VIOLATIONS, help="where the captures lie")
+    parser.add_argument("--directory", type=Path, default=PCAPS, help="where README.md and violations/ are")
     options = parser.parse_args(arguments)
-    if options.index:
-        print(index())
-        return 0
     if options.check:
         complaints = differences(options.directory)
         for complaint in complaints:
             print(f"{options.directory}: {complaint}; run pcaps/tools/forge.py", file=sys.stderr)
         return 1 if complaints else 0
-    options.directory.mkdir(parents=True, exist_ok=True)
-    for name, contents in all_files().items():
+    files = all_files((options.directory / "README.md").read_text(encoding="utf-8"))
+    (options.directory / "violations").mkdir(parents=True, exist_ok=True)
+    for name, contents in files.items():
         (options.directory / name).write_bytes(contents)
     return 0
 
