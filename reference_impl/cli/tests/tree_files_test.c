@@ -89,6 +89,7 @@ static void a_tree_is_found_with_kinds_modes_times_and_targets(void)
     tree_files *files;
     manifest *all;
     enter();
+    umask(0); /* that of the user would change the modes below */
     CHECK(mkdir("t", 0750) == 0 && mkdir("t/a", 0700) == 0 && mkdir("t/a/empty", 0500) == 0);
     write_file("t/a-before", "x");
     write_file("t/a/\xff odd\nname", "odd");
