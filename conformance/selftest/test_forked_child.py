@@ -113,10 +113,13 @@ def test_a_child_that_sleeps_gets_four_times_its_limit() -> None:
     assert time.monotonic() - began_s >= 4 * LIMIT_S
 
 
-def test_a_child_that_waits_for_a_processor_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel is taken at its word: all the time in which the child sleeps it waits for a processor."""
+@pytest.mark.parametrize("work", [lambda _emit: time.sleep(60), spin], ids=["sleeps", "works"])
+def test_the_time_in_which_a_child_waits_for_a_processor_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, work: Callable[[Emit], None]
+) -> None:
+    """What the kernel reports is replaced: the child waits for a processor all the time."""
     monkeypatch.setattr(child_module, "starved_s", lambda _pid: time.monotonic())
-    child = ChildThat(lambda _emit: time.sleep(60), LIMIT_S)
+    child = ChildThat(work, LIMIT_S)
     child.began()
     until_s = time.monotonic() + 5 * LIMIT_S
     while time.monotonic() < until_s:

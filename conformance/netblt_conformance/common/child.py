@@ -173,15 +173,18 @@ class Child(ABC):
 
     @property
     def overdue(self) -> bool:
-        """A busy machine makes any work take long: a child that hangs also works, or sleeps for much longer. What waits
-        for a processor does not sleep."""
+        """A busy machine makes any work take long: a child that hangs also works, or sleeps for much longer. The time
+        in which it waits for a processor does not count."""
         if self._since_s is None:
             return False
-        waited_s = time.monotonic() - self._since_s
-        if waited_s <= self.limit_s:
+        counted_s = time.monotonic() - self._since_s
+        if counted_s <= self.limit_s:
+            return False
+        counted_s -= starved_s(self.pid) - self._starved_s
+        if counted_s <= self.limit_s:
             return False
         worked_s = processor_s(self.pid) - self._worked_s
-        slept_s = waited_s - worked_s - (starved_s(self.pid) - self._starved_s)
+        slept_s = counted_s - worked_s
         return worked_s > self.limit_s * HANG_LEAST_WORK or slept_s > self.limit_s * self.longest_wait
 
     def kill(self) -> None:
