@@ -263,6 +263,19 @@ def test_a_transfer_may_take_as_long_as_its_slowest_bursts_need(built_library: P
     assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
+def test_a_transfer_may_take_as_long_as_a_receiver_that_requests_one_packet_at_a_time(
+    tmp_path: Path, built_library: Path
+) -> None:
+    """AMB-32: it knows of one packet more than came, and its data timer goes off before it requests that. The tester
+    sends nothing but a damaged packet without a request (AMB-72)."""
+    del built_library
+    library = faulty_library(tmp_path, "resend-one-beyond")
+    terms = Parameters(buffer_size=16_000, packet_size=16, burst_size=8, max_buffers=1, burst_interval_ms=10)
+    moves = ("wait 3000", "header-damaged 0 700")
+    result = replayed(SimLinkFactory(library), "active-receiver", *moves, iut=terms, length=16_000)
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
+
+
 def test_a_transfer_may_end_as_late_as_its_data_timers_have_grown(tmp_path: Path, built_library: Path) -> None:
     """AMB-45: a data timer that doubles. The network loses seven retransmissions before it behaves."""
     del built_library

@@ -82,6 +82,7 @@ class Session:
         self.acks_sent: list[tuple[int, int]] = []  # (departure, high-seq), only when it grew
         self._acks_in_use: list[tuple[int, int]] = []  # the same, without those in data that are of no use (AMB-60)
         self.data_sent: dict[int, SentData] = {}
+        self.packets_sent = 0  # usable ones, each counted once
         self._reported: set[tuple[int, int]] = set()  # burst size and interval in ms of the tester's NULL-ACKs
         self._data_gap_us = 0  # the longest time between two packets of one buffer, each of them new
         # Number of the first buffer with the L flag, and the departure of its first packet.
@@ -145,6 +146,7 @@ class Session:
         if new and buffer.packets:
             self._data_gap_us = max(self._data_gap_us, time_us - next(reversed(buffer.packets.values())))
         buffer.packets.setdefault(packet.packet, time_us)
+        self.packets_sent += new
         if len(packet.raw) > packet.length:
             buffer.padded.add(packet.packet)
         if packet.type is Type.LDATA and buffer.last_packet is None:

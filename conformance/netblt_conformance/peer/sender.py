@@ -449,11 +449,11 @@ class SenderPeer(Peer):
         self.null_ack()
         with self._waits(Awaited.TRANSFER, within_us):
             while not self._has_all_oks():
-                known, confirmed = len(self.messages), len(self._confirmed)
+                known, progress = len(self.messages), self._progress_made
                 served = self._serve(unsent, lose)
                 if not served:
                     self._next(over_us)
-                if len(self._confirmed) > confirmed:  # it goes on, however slowly its client provides buffers
+                if self._progress_made > progress:  # it goes on, however slowly it provides buffers or requests packets
                     deadline_us = self.now_us + within_us
                 if served or len(self.messages) > known:
                     over_us = min(deadline_us, self.now_us + idle_us)
@@ -466,6 +466,10 @@ class SenderPeer(Peer):
                     raise UnmetError("the transfer to finish", seen, cause=Cause.ABSENCE, due_by=due_by)
         self.null_ack()
         self.end()
+
+    @property
+    def _progress_made(self) -> tuple[int, int]:
+        return len(self._confirmed), self.monitor.session.packets_sent
 
     def _request_due_us(self, awaited: collections.Counter[int]) -> int:
         """When the last data timer expires of those that have expired before. `awaited`: how often each was waited for.
