@@ -276,6 +276,16 @@ def test_a_transfer_may_take_as_long_as_a_receiver_that_requests_one_packet_at_a
     assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
+def test_a_control_timer_may_begin_with_the_time_that_the_response_took(tmp_path: Path, built_library: Path) -> None:
+    """TIMER-03, AMB-44: two OPENs are lost, which it repeats after twelve seconds each."""
+    del built_library
+    library = faulty_library(tmp_path, "opens-twelve-seconds-apart")
+    terms = Parameters(buffer_size=101, packet_size=50, burst_size=2, burst_interval_ms=300, death_timer_s=60)
+    moves = ("hush",)
+    result = replayed(SimLinkFactory(library), "active-receiver", *moves, iut=terms, length=101, openings_lost=2)
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
+
+
 def test_a_transfer_may_end_as_late_as_its_data_timers_have_grown(tmp_path: Path, built_library: Path) -> None:
     """AMB-45: a data timer that doubles. The network loses seven retransmissions before it behaves."""
     del built_library

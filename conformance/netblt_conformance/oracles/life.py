@@ -21,8 +21,9 @@ class Life:
         self.opened_us = _NEVER_US
         self._sent_us = _NEVER_US  # the tester's newest packet
         self._open_id: int | None = None  # of its OPEN, which the tester answers
+        self._proposed_us = _NEVER_US  # when that first came
         self._over = False
-        self.slowest_ack_us = 0  # of the tester: what the implementation may take for the round trip
+        self.slowest_reply_us = 0  # of the tester, by RESPONSE or acknowledgement: what the implementation may take for the round trip
         self._unacknowledged: dict[int, int] = {}  # message of the implementation -> when it first came
         self._last_buffer: int | None = None
         self._open: set[int] = set()  # buffers with a GO and without an OK
@@ -36,13 +37,15 @@ class Life:
             self._over = True
         elif packet.type is Type.RESPONSE and self.opened_us < 0 and packet.unique_id == self._open_id:
             self.opened_us = time_us
+            if self._proposed_us >= 0:
+                self._note_reply(time_us - self._proposed_us)
         elif packet.is_data and packet.last_buffer:
             self._last_buffer = packet.buffer
         self._note_buffers(packet)
         self._over |= self._role.sender and self._all_confirmed  # it may be done
         acked = [seq for seq in self._unacknowledged if (highest_ack - seq) % 65536 < 32768]
         for seq in acked:
-            self.slowest_ack_us = max(self.slowest_ack_us, time_us - self._unacknowledged.pop(seq))
+            self._note_reply(time_us - self._unacknowledged.pop(seq))
         if self._all_confirmed and not self._unacknowledged:
             self._over = True
 
@@ -51,6 +54,8 @@ class Life:
         self._look(time_us)
         if packet.type in (Type.OPEN, Type.RESPONSE):
             self.declared_us = packet.death_timer_s * MICROSECONDS_PER_S
+            if packet.type is Type.OPEN and packet.unique_id != self._open_id:
+                self._proposed_us = time_us
             self._open_id = packet.unique_id
             if packet.type is Type.RESPONSE and self.opened_us < 0:
                 self.opened_us = time_us
@@ -62,6 +67,9 @@ class Life:
             if 0 < (message.seq - highest_ack) % 65536 < 32768:
                 self._unacknowledged.setdefault(message.seq, time_us)
         self._note_buffers(packet)
+
+    def _note_reply(self, after_us: int) -> None:
+        self.slowest_reply_us = max(self.slowest_reply_us, after_us)
 
     def _note_buffers(self, packet: Packet) -> None:
         for message in packet.messages:

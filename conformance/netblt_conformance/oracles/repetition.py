@@ -82,7 +82,7 @@ class RepetitionOracle(Oracle):
         waited_us = now_us - self._newest_us
         if self._new_ok is not None:
             seq, published_ms = self._new_ok
-            timer_us = session.following_acks(published_ms * MICROSECONDS_PER_MS)
+            timer_us = session.following_replies(published_ms * MICROSECONDS_PER_MS)
             if waited_us > 2 * timer_us + session.tolerances.crossing_us:
                 waited_ms = waited_us / MICROSECONDS_PER_MS
                 self.report(TOO_LATE, frame, seq=seq, published_ms=published_ms, waited_ms=waited_ms)

@@ -184,9 +184,10 @@ class Session:
     def was_sent(self, buffer: int) -> bool:
         return buffer in self.data_sent
 
-    def following_acks(self, limit_us: int) -> int:
-        """The control timer follows the time that the tester takes to acknowledge (TIMER-03)."""
-        return max(limit_us, _ROUND_TRIPS * self.life.slowest_ack_us)
+    def following_replies(self, limit_us: int) -> int:
+        """The control timer follows the time that the tester takes to reply: it may begin with that of the RESPONSE
+        (TIMER-03)."""
+        return max(limit_us, _ROUND_TRIPS * self.life.slowest_reply_us)
 
     def repeat_max_us(self, published_ms: int, *, grown: bool = True) -> int:
         """After so long a CONTROL is repeated: by what an OK has published (0: none has), or by what the tester
@@ -195,9 +196,9 @@ class Session:
         sets it again (5.2.3). `grown`: whether it may have backed off."""
         limit_us = self.tolerances.control_repeat_max_us
         if published_ms:
-            base_us = self.following_acks(published_ms * MICROSECONDS_PER_MS)
+            base_us = self.following_replies(published_ms * MICROSECONDS_PER_MS)
             limit_us = self.tolerances.published_repeat_max_us(base_us // MICROSECONDS_PER_MS)
-        return self.following_acks(max(limit_us, GROWTH * self.control_gap_us if grown else 0))
+        return self.following_replies(max(limit_us, GROWTH * self.control_gap_us if grown else 0))
 
     @property
     def control_limit(self) -> int:
