@@ -286,6 +286,16 @@ def test_a_control_timer_may_begin_with_the_time_that_the_response_took(tmp_path
     assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
+def test_an_end_that_quits_owes_no_keepalives(tmp_path: Path, built_library: Path) -> None:
+    """AMB-41: a sender without data quits. It repeats the QUIT after longer and longer intervals (5.3.2)."""
+    del built_library
+    library = faulty_library(tmp_path, "an-empty-transfer-is-quit")
+    terms = Parameters(buffer_size=64, packet_size=64, max_buffers=1, death_timer_s=20)
+    moves = ("go", "control", "wait 58000000")
+    result = replayed(SimLinkFactory(library), "passive-sender", *moves, iut=terms, length=0)
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
+
+
 def test_a_transfer_may_end_as_late_as_its_data_timers_have_grown(tmp_path: Path, built_library: Path) -> None:
     """AMB-45: a data timer that doubles. The network loses seven retransmissions before it behaves."""
     del built_library

@@ -234,7 +234,8 @@ def _play(case: Case, player: Player, choose: Next, done: list[Move]) -> None:
         case.note(f"move {len(done)}, {move}")
         if _is_usual(player.script, done):
             player.watch()
-    if not player.left and case.link.status() in (Status.OPENING, Status.OPEN):
+    # An end that quits repeats its QUIT, at intervals that RFC 998 5.3.2 leaves open.
+    if not player.left and not player.peer.has_quit and case.link.status() in (Status.OPENING, Status.OPEN):
         received = [seen for seen in player.peer.seen if seen.time_us >= began_us]
         case.expect_signs_of_life(received, began_us, player.peer.now_us, player.script.own.death_timer_s)
 
