@@ -24,6 +24,7 @@ DELAY_US = 1_000
 STEP_US = 60_000  # longer than packets count as crossing
 CROSSES_US = 10_000
 LONG_US = 3_000_000  # no acknowledgement may take so long
+SECOND_US = 1_000_000
 SLOW_US = 1_500_000  # less than a request may take, of which twice that is more
 TESTER, IUT = Forge(2, TESTER_PORT, IUT_PORT), Forge(2, IUT_PORT, TESTER_PORT)
 # Buffers of two packets of 4 bytes; two of them make the transfer.
@@ -471,6 +472,15 @@ def test_a_request_is_served_as_slowly_as_the_sender_likes_while_its_packets_com
     watched = [*FIRST_PASS, told(resend(3, 0, 0, 1)), sends(0, 0, 3), later, acks(3), acks(3)]
     found = [one.requirement for one in violations(PASSIVE_SENDER, watched, SLOW_US)]
     assert [one for one in found if one == "RESEND-02"] == expected
+
+
+def test_what_is_left_of_a_request_is_due_from_the_newest_packet_of_any_request_on() -> None:
+    """The sender serves the lowest numbers of all requests first. Stimulus: while one of two packets is still to come,
+    the other one is requested again, and comes again first. A packet each second."""
+    watched = [*FIRST_PASS, told(resend(3, 0, 0, 1)), sends(0, 0, 3), told(resend(4, 0, 0)), sends(0, 0, 4)]
+    for last, expected in ((sends(0, 1, 4), []), (acks(4), ["RESEND-02"])):
+        found = [one.requirement for one in violations(PASSIVE_SENDER, [*watched, acks(4), last, acks(4)], SECOND_US)]
+        assert [one for one in found if one == "RESEND-02"] == expected
 
 
 ABORTED, QUITTED = given(TESTER.reason(Type.ABORT, "")), given(TESTER.reason(Type.QUIT, ""))

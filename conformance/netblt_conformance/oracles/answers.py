@@ -137,12 +137,15 @@ class AnswerOracle(Oracle):
             self._note_served(packet, time_us)
 
     def _note_served(self, packet: Packet, time_us: int) -> None:
-        """A sender may be slower than the pace that was agreed: what follows is due from here on."""
-        for request in self._requests:
-            if request.message.buffer == packet.buffer and packet.packet in request.waiting:
-                request.waiting.remove(packet.packet)
-                request.due_us = max(request.due_us, time_us + self._patience_us())
+        """A sender may be slower than the pace that was agreed, and serves the lowest numbers of all requests first:
+        what follows is due from here on."""
+        served = [one for one in self._requests if one.message.buffer == packet.buffer and packet.packet in one.waiting]
+        for request in served:
+            request.waiting.remove(packet.packet)
         self._requests = [one for one in self._requests if one.waiting]
+        for request in self._requests:
+            if served:
+                request.due_us = max(request.due_us, time_us + self._patience_us())
 
     def _judge(self, now_us: int, frame: int) -> None:
         if not self._answers and not self._requests:

@@ -23,7 +23,7 @@ class Life:
         self._open_id: int | None = None  # of its OPEN, which the tester answers
         self._proposed_us = _NEVER_US  # when that first came
         self._over = False
-        self.slowest_reply_us = 0  # of the tester, by RESPONSE or acknowledgement: what the implementation may take for the round trip
+        self.slowest_reply_us = 0  # of the tester, RESPONSE or acknowledgement: may be taken for the round trip
         self._unacknowledged: dict[int, int] = {}  # message of the implementation -> when it first came
         self._last_buffer: int | None = None
         self._open: set[int] = set()  # buffers with a GO and without an OK
