@@ -336,6 +336,7 @@ class EndlessTransfer(SenderPeer):
 
     data_timer_max_us = _repeat_limit_us = 20 * S
     pace_us = buffer_count = 0
+    _progress_made = 0, 0
     steps, steps_max = 0, 1000
 
     @property
