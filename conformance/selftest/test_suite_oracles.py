@@ -476,7 +476,7 @@ def test_a_request_is_served_as_slowly_as_the_sender_likes_while_its_packets_com
 
 def test_what_is_left_of_a_request_is_due_from_the_newest_packet_of_any_request_on() -> None:
     """The sender serves the lowest numbers of all requests first. Stimulus: while one of two packets is still to come,
-    the other one is requested again, and comes again first. A packet each second."""
+    the other one is requested again, and is sent a second time first. A packet each second."""
     watched = [*FIRST_PASS, told(resend(3, 0, 0, 1)), sends(0, 0, 3), told(resend(4, 0, 0)), sends(0, 0, 4)]
     for last, expected in ((sends(0, 1, 4), []), (acks(4), ["RESEND-02"])):
         found = [one.requirement for one in violations(PASSIVE_SENDER, [*watched, acks(4), last, acks(4)], SECOND_US)]
