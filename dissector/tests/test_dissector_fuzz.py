@@ -13,7 +13,7 @@ from dissector.fuzz import mutate
 from dissector.tests import forge, sanitized
 from dissector.tests.reader import Reader
 
-SHARDS, PACKETS = 2, 26_000  # dissector/nightly/fuzz.py goes on for longer
+SHARDS, PACKETS = 2, 12_000  # dissector/nightly/fuzz.py goes on for longer
 TAPS = ("summary", "buffers,json", "redundancy", "srt", "tree", "table,summary", "table,buffers", "table,messages")
 
 
