@@ -280,6 +280,21 @@ def test_a_request_may_wait_for_room_in_a_control() -> None:
     assert "RESEND-01" not in seen(PASSIVE_RECEIVER, steps)
 
 
+def test_a_request_may_wait_for_room_several_times() -> None:
+    """AMB-33: the CONTROL that came after the acknowledgement was full again, and is acknowledged too."""
+    steps = [
+        (MS, tells(go(1, 0), go(2, 1))),
+        (MS, gives(0, 0, 1)),
+        (200 * MS, tells(go(1, 0), go(2, 1))),
+        (0, acked(2)),
+        (3 * MS, tells(resend(3, 1, 0, 1))),
+        (0, acked(3)),
+        (3 * MS, tells(resend(4, 0, 0, 1))),
+    ]
+    assert "RESEND-01" not in seen(PASSIVE_RECEIVER, steps)
+    assert "RESEND-01" in seen(PASSIVE_RECEIVER, [*steps[:-1], (300 * MS, acked(3)), *steps[-1:]])
+
+
 @pytest.mark.parametrize(("later", "wrong"), [(0, False), (200 * MS, True)])
 def test_a_part_of_a_request_may_be_acknowledged_before_the_next_part_comes(later: int, wrong: bool) -> None:
     """AMB-33: packets 0 to 2 are missing, each is requested in a message of its own, all at one moment. A request that

@@ -139,6 +139,7 @@ class RequestOracle(Oracle):
         self._acknowledged_us: dict[int, int] = {}  # seq -> when it was first acknowledged
         self._highest = 0
         self._came_us: dict[int, int] = {}  # seq -> when the message first came
+        self._queued_us: dict[int, int] = {}  # seq -> since when it may have waited for room in a CONTROL
         self._omitted: list[_Omission] = []
         self._moment_us = self._before_us = -1  # when CONTROLs came last, and before that; -1: never
         self._newest_control: Packet | None = None
@@ -184,6 +185,7 @@ class RequestOracle(Oracle):
                 if message.seq in self._messages:
                     continue
                 self._came_us[message.seq] = time_us
+                self._queued_us[message.seq] = self._waited_us(message, time_us)
                 if message.kind is Kind.OK:
                     self._on_ok(message, time_us, frame)
                 elif message.kind is Kind.RESEND:
@@ -231,7 +233,7 @@ class RequestOracle(Oracle):
         if len(set(message.packets)) != len(message.packets):
             self.report(LISTED_TWICE, frame, buffer=number, request=message)
         if decided_us < time_us:
-            decided_us = min(decided_us, self._waited_us(message, time_us))
+            decided_us = min(decided_us, self._queued_us[message.seq])
         self._judge_listed(message, sent, decided_us, frame)
         self._judge_omitted(message, packet.length, sent, time_us, frame)
         self._judge_waiting(message, sent, frame)
@@ -266,12 +268,12 @@ class RequestOracle(Oracle):
         return self._before_us if self._before_us >= 0 and (repeats or follows) else time_us
 
     def _waited_us(self, message: Message, time_us: int) -> int:
-        """Since when a message may have waited for room in a CONTROL: since the first one came that the queue began
-        with before (AMB-33)."""
+        """Since when a message may have waited for room in a CONTROL: as long as the first message of the queue before
+        it, which may have waited too (AMB-33)."""
         before = self._newest_control
         if before is None or not before.messages or before.length + message.size <= self.session.control_limit:
             return time_us
-        return self._came_us[before.messages[0].seq]
+        return self._queued_us[before.messages[0].seq]
 
     def _judge_listed(self, message: Message, sent: SentData, decided_us: int, frame: int) -> None:
         """RESEND-01: nothing that had arrived, nothing that cannot exist. Packets on their way count as missing. Where
