@@ -296,6 +296,28 @@ def test_an_end_that_quits_owes_no_keepalives(tmp_path: Path, built_library: Pat
     assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
 
 
+def test_an_illegal_packet_does_not_explain_why_a_sender_without_data_quits(
+    tmp_path: Path, built_library: Path
+) -> None:
+    """AMB-41: it quits at the moment at which the illegal packet arrives."""
+    del built_library
+    library = faulty_library(tmp_path, "an-empty-transfer-is-quit")
+    terms = Parameters(buffer_size=64, packet_size=64, death_timer_s=60)
+    moves = ("go", "control", "bad.response.length 627 32768", "wait 1200000")
+    result = replayed(SimLinkFactory(library), "passive-sender", *moves, iut=terms, length=0)
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
+
+
+def test_a_request_that_is_lost_may_come_as_late_as_the_control_timer_has_grown(built_library: Path) -> None:
+    """AMB-44: the first CONTROL is repeated for half an hour before it is acknowledged. The request is lost once."""
+    terms = Parameters(buffer_size=4743, packet_size=1000, max_buffers=1, burst_interval_ms=10, death_timer_s=2148)
+    own = replace(terms, death_timer_s=60)
+    moves = ("hush", "data 0 4", "lose 1", "wait 60000", "chatter 0")
+    factory = SimLinkFactory(built_library)
+    result = replayed(factory, "passive-receiver", *moves, iut=terms, own=own, length=4743)
+    assert ([str(one) for one in result.done], result.faults) == (list(moves), [])
+
+
 def test_a_transfer_may_end_as_late_as_its_data_timers_have_grown(tmp_path: Path, built_library: Path) -> None:
     """AMB-45: a data timer that doubles. The network loses seven retransmissions before it behaves."""
     del built_library

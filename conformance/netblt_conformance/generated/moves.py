@@ -409,7 +409,15 @@ class Player(ABC):
 
     def concluded(self, case: Case) -> bool:
         """Whether illegal moves decide how the script ends, which is judged then."""
+        if self.declines:
+            return False
         return self.illegal.conclude(case, has_left=self.has_left(), open_=self.may_leave())
+
+    @property
+    def declines(self) -> bool:
+        """The implementation ends a transfer without data by QUIT or ABORT, as a sender may (AMB-41)."""
+        empty = self.script.role.sender and self.script.length == 0
+        return empty and any(seen.packet.type in (Type.QUIT, Type.ABORT) for seen in self.peer.seen)
 
     def has_left(self) -> bool:
         """Whether the implementation has ended the connection."""

@@ -211,14 +211,8 @@ def _transfer(case: Case, player: Player, choose: Next, done: list[Move]) -> Non
             timing.judge(player.peer, player.script.iut)
             afterwards.judge(case, player)
     except UnmetError:
-        if not _declines(player) and not player.concluded(case):
+        if not player.declines and not player.concluded(case):
             raise
-
-
-def _declines(player: Player) -> bool:
-    """A sender may end a transfer without data by QUIT or ABORT (AMB-41)."""
-    empty = player.script.role.sender and player.script.length == 0
-    return empty and any(seen.packet.type in (Type.QUIT, Type.ABORT) for seen in player.peer.seen)
 
 
 def _play(case: Case, player: Player, choose: Next, done: list[Move]) -> None:

@@ -320,8 +320,9 @@ class SendingPlayer(Player):
 
     @property
     def _request_limit_us(self) -> int:
-        """By then the next request has come."""
-        return max(_REQUEST_US, self.longest_wait_us, self._peer.data_timer_max_us)
+        """By then the next request has come, also where the network loses it once."""
+        peer = self._peer
+        return max(_REQUEST_US, self.longest_wait_us, peer.data_timer_max_us) + peer.repeat_max_us
 
     @property
     def longest_wait_us(self) -> int:
