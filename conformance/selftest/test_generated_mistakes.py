@@ -4,6 +4,7 @@ and legal behaviour is not reported."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -119,13 +120,18 @@ def test_the_sentences_of_a_failure_are_those_of_the_script_that_is_kept(
     assert " ".join(played) in " ".join(kept)
 
 
-def test_a_mistake_beside_a_legal_variant_does_not_count_as_accepted(
-    built_library: Path, hasty: None, capsys: pytest.CaptureFixture[str]
+def test_a_mistake_beside_a_legal_variant_does_not_count_as_accepted_and_can_be_played_again(
+    built_library: Path, hasty: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del built_library, hasty
-    assert measure.variants([VARIANT], SCRIPTS, 1, 1) == 1
-    assert f"{VARIANT}  script" in (output := capsys.readouterr().out)
+    assert measure.variants([VARIANT], SCRIPTS, 1, 1, output=tmp_path) == 1
+    output = capsys.readouterr().out
+    assert f"{VARIANT}  script" in output
     assert OWN_MISTAKE in output
+    [words] = re.findall(r"play it again: netblt-conformance (.*)", output)
+    assert cli.main(words.split()) == 2
+    assert "NEG-09" in output
+    assert "NEG-09" in capsys.readouterr().out
 
 
 def test_damaged_data_have_the_numbers_that_the_implementation_uses(tmp_path: Path, built_library: Path) -> None:

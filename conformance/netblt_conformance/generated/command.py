@@ -69,7 +69,7 @@ def generate_options(parser: argparse.ArgumentParser) -> None:
         type=output_folder("--output"),
         default=DEFAULT_OUTPUT,
         metavar="DIR",
-        help="where failing scripts and their captures go (default: %(default)s)",
+        help="where failing scripts and their captures go; of --variants the libraries too (default: %(default)s)",
     )
     parser.add_argument(
         "--illegal",
@@ -140,7 +140,7 @@ def _measure(options: argparse.Namespace) -> int:
     how = options.count, options.seed, options.jobs
     if options.mutants is not None:
         return measure.mutants(options.mutants, *how, options.matrix, options.results, illegal=options.illegal)
-    return measure.variants(options.variants, *how, illegal=options.illegal)
+    return measure.variants(options.variants, *how, illegal=options.illegal, output=Path(options.output))
 
 
 class _Run:

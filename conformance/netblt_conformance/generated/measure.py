@@ -39,6 +39,7 @@ class Task:
     count: int
     seed: int
     illegal: bool = False
+    output: Path | None = None  # where a failing script goes, and the library that fails it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,12 @@ class Outcome:
         """The first failure, in a line."""
         if not self.failures:
             return ""
-        failure = min(self.failures, key=lambda one: one.number)
+        failure = first_of(self.failures)
         return f"script {failure.number}: {failure.reasons[0]}"
+
+
+def first_of(failures: Sequence[Failure]) -> Failure:
+    return min(failures, key=lambda one: one.number)
 
 
 def _warns(entry: Mutant | Variant) -> str:
@@ -90,8 +95,18 @@ def judge(task: Task) -> Outcome:
         scripts += count
         if failures:
             break
+    if failures and task.output is not None:
+        script, kept = _files(task.output, task.entry.name, first_of(failures))
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(first_of(failures).script.text("\n".join(first_of(failures).reasons)), encoding="utf-8")
+        shutil.copy(library, kept)
     shutil.rmtree(task.made.folder / task.entry.name, ignore_errors=True)
     return Outcome(scripts, mutant and bool(failures) and illegal, failures)
+
+
+def _files(output: Path, name: str, failure: Failure) -> tuple[Path, Path]:
+    """A failing script, and the library that fails it."""
+    return output / f"{name}.{failure.number}.toml", output / f"{name}.so"
 
 
 def _stage(task: Task, library: Path, *, illegal: bool) -> tuple[int, tuple[Failure, ...]]:
@@ -166,10 +181,19 @@ def mutants(
     return ExitCode.HOLDS if len(killed) == len(wanted) else ExitCode.FAILED
 
 
-def variants(names: Sequence[str], count: int, seed: int, jobs: int, *, illegal: bool = False) -> int:
-    """Plays `count` scripts against each legal variant. 1 when one fails."""
+def variants(
+    names: Sequence[str], count: int, seed: int, jobs: int, *, illegal: bool = False, output: Path | None = None
+) -> int:
+    """Plays `count` scripts against each legal variant. 1 when one fails. `output`: where the first script goes that a
+    variant fails, and its library."""
     wanted = chosen(load_variants(paths.variants()), names)
-    return _measure(wanted, count, seed, jobs, _accepted, illegal=illegal)
+
+    def add(entry: Mutant | Variant, outcome: Outcome) -> None:
+        if outcome.failures and output is not None:
+            script, library = _files(output, entry.name, first_of(outcome.failures))
+            print(fit(f"         play it again: netblt-conformance play {script} --iut-library {library}"), flush=True)
+
+    return _measure(wanted, count, seed, jobs, _accepted, add, illegal=illegal, output=output)
 
 
 def _about(entry: Mutant | Variant) -> str:
@@ -193,20 +217,21 @@ def _measure(
     add: Callable[[Mutant | Variant, Outcome], None] = lambda _entry, _outcome: None,
     *,
     illegal: bool,
+    output: Path | None = None,
 ) -> int:
-    """Prints a line for each entry. `add` gets the outcome of each."""
+    """Prints a line for each entry; then `add` gets its outcome."""
     began_s, good, scripts, word = time.monotonic(), 0, 0, ""
     mistakes: list[str] = []
     with workshop(paths.core()) as made:
-        tasks = [Task(made, entry, count, seed, illegal) for entry in entries]
+        tasks = [Task(made, entry, count, seed, illegal, output) for entry in entries]
         for entry, outcome in zip(entries, in_processes(judge, tasks, number_of_jobs(jobs)), strict=True):
             if outcome.mistake:
                 mistakes.append(outcome.mistake)
                 continue
             as_wanted, word = verdict_of(outcome)
             good, scripts = good + as_wanted, scripts + outcome.scripts
-            add(entry, outcome)
             print(fit(f"{word:<9}{_about(entry):<10} {entry.name}  {outcome.first}".rstrip()), flush=True)
+            add(entry, outcome)
     what = "mutants killed" if isinstance(entries[0], Mutant) else "variants accepted"
     seconds = time.monotonic() - began_s
     print(f"{good} of {len(entries)} {what}, {scripts} scripts, seed {seed}, {seconds:.0f} s")
