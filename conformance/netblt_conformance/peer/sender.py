@@ -150,8 +150,9 @@ class SenderPeer(Peer):
 
     def _number_buffers(self, packet: Packet) -> None:
         for message in packet.messages:
-            if message.kind is Kind.GO and message.buffer not in self._gos:
-                bisect.insort(self._gos, message.buffer)
+            place = self.index(message.buffer)
+            if message.kind is Kind.GO and self._gos[place : place + 1] != [message.buffer]:
+                self._gos.insert(place, message.buffer)
                 self._lowest = 0 if self._gos[-1] != message.buffer else self._lowest
                 self.first_buffer = self._gos[0]
 
