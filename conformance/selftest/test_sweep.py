@@ -122,6 +122,15 @@ def test_a_failure_is_honest_if_no_client_is_told_of_a_success_and_no_end_stops_
     assert one._honest(end, cast("Iut", iut), cast("Iut", reference), role, b"data") is honest
 
 
+@pytest.mark.parametrize("role", ROLES_BY_NAME.values(), ids=str)
+def test_a_passive_end_may_wait_for_an_open_for_ever_and_an_active_end_may_not_wait_for_nothing(role: Role) -> None:
+    """The end that was to open gave up, as its OPENs got no answer."""
+    gave_up, waits = (SimpleNamespace(status=one, delivered=b"") for one in (Status.CLOSED_FAILED, Status.OPENING))
+    for active, passive, honest in ((gave_up, waits, True), (waits, gave_up, False)):
+        iut, reference = (active, passive) if role.active else (passive, active)
+        assert one._honest(PairEnd.IDLE, cast("Iut", iut), cast("Iut", reference), role, b"data") is honest
+
+
 def run_one(library: Path, role: Role, rules: faults.Schedule) -> Ran:
     from netblt_conformance.simlib import IutLibrary
 

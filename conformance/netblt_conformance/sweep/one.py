@@ -105,7 +105,9 @@ def run(
 
 
 def _honest(end: PairEnd, iut: Iut, reference: Iut, role: Role, data: bytes) -> bool:
-    if end not in (PairEnd.CLOSED, PairEnd.TIME_LIMIT):
+    passive = reference if role.active else iut
+    waits_for_an_open = end is PairEnd.IDLE and passive.status is Status.OPENING
+    if end not in (PairEnd.CLOSED, PairEnd.TIME_LIMIT) and not waits_for_an_open:
         return False
     complete = (reference if role.sender else iut).delivered == data
     return complete or Status.CLOSED_DONE not in (iut.status, reference.status)
