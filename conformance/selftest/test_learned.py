@@ -15,7 +15,14 @@ from netblt_conformance.cases.case import Profile
 from netblt_conformance.commands import cli
 from netblt_conformance.common import paths
 from netblt_conformance.common.errors import HarnessError, LinkUnavailableError
-from netblt_conformance.common.model import ACTIVE_RECEIVER, ALL_ROLES, PASSIVE_RECEIVER, PASSIVE_SENDER, Role
+from netblt_conformance.common.model import (
+    ACTIVE_RECEIVER,
+    ACTIVE_SENDER,
+    ALL_ROLES,
+    PASSIVE_RECEIVER,
+    PASSIVE_SENDER,
+    Role,
+)
 from netblt_conformance.learned import learning, measure, page
 from netblt_conformance.learned.alphabet import MANY_BUFFERS, TIME, inputs
 from netblt_conformance.learned.campaign import Learned, load_other, names, reference_factory
@@ -202,6 +209,27 @@ def test_a_go_beyond_the_agreed_number_is_served_after_an_ok() -> None:
     *_, acknowledged, served = reactions(PASSIVE_SENDER, "limit", "OPEN", "GO", "GO", "GO too many", "OK")
     assert acknowledged == "NULL-ACK"
     assert served.startswith("DATA 2.0")
+
+
+def test_a_response_may_leave_one_outstanding_buffer_of_two() -> None:
+    """Stimulus: two GOs where the RESPONSE made it one buffer. Outcome: the first buffer; of the second one nothing."""
+    *_, first, second = reactions(ACTIVE_SENDER, "limit", "RESPONSE one buffer", "GO", "GO too many")
+    assert first.startswith("DATA 0.0")
+    assert second == "NULL-ACK"
+    assert reactions(ACTIVE_SENDER, "limit", "RESPONSE", "GO", "GO")[-1].startswith("DATA 1.0")
+
+
+def test_an_open_with_half_of_the_unique_id_is_of_another_connection() -> None:
+    *_, seen = reactions(PASSIVE_SENDER, "setup", "OPEN", "OPEN other half")
+    assert seen == reactions(PASSIVE_SENDER, "setup", "OPEN", "OPEN other ID")[-1]
+    assert seen != reactions(PASSIVE_SENDER, "setup", "OPEN", "OPEN")[-1]
+
+
+def test_messages_can_be_acknowledged_one_by_one() -> None:
+    """Stimulus: the first of two GOs is acknowledged, and a buffer arrives. Legal outcome: the second GO is repeated
+    with the new messages (CTRL-04)."""
+    *_, seen = reactions(ACTIVE_RECEIVER, "acks", "RESPONSE", "NULL-ACK first", "BUFFER early")
+    assert seen == "CONTROL[GO 1, new OK 0, new GO 2]"
 
 
 def test_the_document_lists_each_input() -> None:

@@ -39,6 +39,7 @@ _COMMON = (
 _TO_PASSIVE = (
     Input("OPEN", "the tester opens, always with the same unique ID"),
     Input("OPEN other ID", "the tester opens from the same port with another unique ID"),
+    Input("OPEN other half", "an OPEN from the same port whose unique ID differs in the upper half only"),
     Input("OPEN wrong way", "the tester opens for the other direction of the data", legal=False),
     Input("OPEN other port", "the tester opens a port that has no listener"),
     Input("OPEN announcing", "the tester opens, and announces one byte less than it has"),
@@ -48,6 +49,7 @@ _TO_ACTIVE = (
     Input("RESPONSE", "the tester accepts the OPEN"),
     Input("RESPONSE other ID", "a RESPONSE with another unique ID arrives"),
     Input("RESPONSE other half", "a RESPONSE arrives whose unique ID differs in the upper half only"),
+    Input("RESPONSE one buffer", "the tester accepts the OPEN, with one outstanding buffer"),
     Input("RESPONSE larger", "a RESPONSE with larger buffers than were proposed arrives", legal=False),
     Input("RESPONSE announcing", "the tester accepts the OPEN, and announces one byte less than it has"),
     Input("RESPONSE small packets",
@@ -74,6 +76,7 @@ _TO_RECEIVER = (
     Input("DATA early", "a packet of the next buffer arrives before its GO was sent", legal=False),
     Input("DATA beyond", "a packet with a number that the buffer does not have arrives", legal=False),
     Input("NULL-ACK", "all messages that came are acknowledged"),
+    Input("NULL-ACK first", "of the messages that came and are not acknowledged the first one is"),
     Input("NULL-ACK old", "an old NULL-ACK arrives, which acknowledges nothing"),
     Input("NULL-ACK beyond", "messages that were never sent are acknowledged", legal=False),
     Input("CONTROL", "a GO arrives from the end that sends the data", legal=False),

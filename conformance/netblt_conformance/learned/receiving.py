@@ -118,7 +118,7 @@ class ReceivingTester(Tester):
 
     def _go_too_many(self) -> bool:
         """One buffer more than were agreed."""
-        full = len(self._waiting) == self.theme.parameters.max_buffers
+        full = self._peer.agreed is not None and len(self._waiting) == self._peer.terms.max_buffers
         return full and len(self._gone) <= self.theme.buffers and self._grant_next() and self._control(self._peer.queue)
 
     @property
@@ -127,10 +127,9 @@ class ReceivingTester(Tester):
 
     @property
     def _may_go(self) -> bool:
-        open_ = self._peer.agreed is not None
-        return (
-            open_ and len(self._waiting) < self.theme.parameters.max_buffers and len(self._gone) <= self.theme.buffers
-        )
+        if self._peer.agreed is None:
+            return False
+        return len(self._waiting) < self._peer.terms.max_buffers and len(self._gone) <= self.theme.buffers
 
     @property
     def _waiting(self) -> list[int]:

@@ -43,6 +43,7 @@ class SendingTester(Tester):
             "DATA early": self._early,
             "DATA beyond": self._beyond,
             "NULL-ACK": lambda: self._ack(self._peer.consecutive),
+            "NULL-ACK first": self._ack_first,
             "NULL-ACK old": self._ack_old,
             "NULL-ACK beyond": self._ack_beyond,
             "CONTROL": self._control,
@@ -159,6 +160,9 @@ class SendingTester(Tester):
             peer.withhold_ack(number)
         peer.null_ack(number)
         return True
+
+    def _ack_first(self) -> bool:
+        return self._acked < self._peer.consecutive and self._ack(self._acked + 1)
 
     def _ack_old(self) -> bool:
         return self._peer.consecutive > 0 and self._peer.agreed is not None and bool(self._peer.null_ack(0) + 1)

@@ -4,6 +4,7 @@ place, tours over all transitions, then random sequences from each state."""
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -21,11 +22,14 @@ _WAITS = 4  # deadlines that pass one after the other
 
 
 def guiding(part: Part, names: Sequence[str]) -> list[Word]:
-    """A transfer with each input at each place, and how it goes on from there. A transfer without one of its inputs, in
-    which several deadlines pass at each place. With a small alphabet also each two inputs by turns after each beginning
-    of the transfer: what counts repetitions shows."""
+    """A transfer with each input at each place, and how it goes on from there, at once and after deadlines. A transfer
+    without one of its inputs, in which several deadlines pass at each place. With a small alphabet also each two inputs
+    by turns after each beginning of the transfer: what counts repetitions shows."""
     whole = [name for name in part.transfer if name in names]
-    found = {(*whole[:place], name, *whole[place:], TIME, "QUIT") for place in range(len(whole) + 1) for name in names}
+    found: set[Word] = set()
+    for name, place in itertools.product(names, range(len(whole) + 1)):
+        begun, later = (*whole[:place], name), whole[place:]
+        found |= {(*begun, *later, TIME, "QUIT"), (*begun, TIME, TIME, *later)}
     for left_out in range(1, len(whole)):
         rest = (*whole[:left_out], *whole[left_out + 1 :])
         found |= {(*rest[:place], *(TIME,) * _WAITS, *rest[place:]) for place in range(left_out, len(rest) + 1)}

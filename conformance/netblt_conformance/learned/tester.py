@@ -28,7 +28,7 @@ _PACED_ROUNDS = 20  # of an implementation that looks at its clock all the time
 _DEATHS = 3  # so many death timers after which an end that is still there stays
 _OTHER_VERSION, _UNKNOWN_TYPE = 9, 15
 _CHANGED = {"burst_size": 1, "burst_interval_ms": 200}  # what a second RESPONSE has
-_OF_CLIENT = {"transfer_size"}  # what a RESPONSE may have otherwise without a restriction
+_ACCEPTED = {"transfer_size", "max_buffers"}  # what a RESPONSE may have otherwise and still be accepted
 
 # After the end of the connection only these arrive.
 _LATE = frozenset(
@@ -204,15 +204,17 @@ class Tester(ABC):
         if self._any_peer.role.active:
             actions["RESPONSE"] = lambda: self._respond()
             actions["RESPONSE other ID"] = lambda: self._respond(unique_id=self._other_id)
-            actions["RESPONSE other half"] = lambda: self._respond(unique_id=self._any_peer.unique_id ^ 0x10000)
+            actions["RESPONSE other half"] = lambda: self._respond(unique_id=self._other_half)
             larger = 2 * self.theme.parameters.buffer_size
             actions["RESPONSE larger"] = lambda: self._respond(buffer_size=larger)
+            actions["RESPONSE one buffer"] = lambda: self._respond(max_buffers=1)
             actions["RESPONSE announcing"] = lambda: self._respond(**self._announcing())
             actions["RESPONSE small packets"] = lambda: self._respond(packet_size=SMALL_PACKET)
             actions["RESPONSE changed"] = lambda: self._any_peer.agreed is not None and self._respond(**_CHANGED)
         else:
             opening = self._any_peer.opening_values()
             actions["OPEN"] = lambda: self._open()
+            actions["OPEN other half"] = self._open_other_half
             actions["OPEN small packets"] = lambda: self._open(packet_size=SMALL_PACKET)
             actions["OPEN other port"] = lambda: self._send(
                 dataclasses.replace(self._any_peer.forge, foreign_port=self._any_peer.iut_port + 1).opening(
@@ -250,9 +252,17 @@ class Tester(ABC):
     def _open_other(self) -> bool:
         return self._any_peer.agreed is not None and self._open(unique_id=self._other_id)
 
+    def _open_other_half(self) -> bool:
+        return self._any_peer.agreed is not None and self._open(unique_id=self._other_half)
+
     @property
     def _other_id(self) -> int:
         return (self._any_peer.unique_id + 1) % 2**32
+
+    @property
+    def _other_half(self) -> int:
+        """An ID of which the lower half is right."""
+        return self._any_peer.unique_id ^ 0x10000
 
     def _respond(self, **override: int) -> bool:
         """Accepts the OPEN; with other values the implementation may have to ignore it, so nothing is settled."""
@@ -262,7 +272,7 @@ class Tester(ABC):
         opening = peer.opens[-1].packet
         peer.version, peer.iut_port, peer.unique_id = opening.version, opening.local_port, opening.unique_id
         peer.monitor.session.iut_port = peer.iut_port
-        accepts = not override.keys() - _OF_CLIENT
+        accepts = not override.keys() - _ACCEPTED
         if override and not (accepts and peer.agreed is None):
             peer.send_response(**override)
         elif peer.agreed is None:

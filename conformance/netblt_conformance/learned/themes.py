@@ -78,7 +78,8 @@ class Theme:
 _AT_ONCE = ("BUFFER", "BUFFER early")
 MAIN = "main"
 _ONLY_IN_OTHERS = frozenset({
-    "OPEN announcing", "RESPONSE announcing", "RESPONSE changed", "RESPONSE other half",
+    "OPEN announcing", "RESPONSE announcing", "RESPONSE changed", "OPEN other half", "RESPONSE other half",
+    "RESPONSE one buffer", "NULL-ACK first",
     "GO skipping", "GO and more", "GO and RESEND", "GO number 0", "GO far ahead", "OK hole",
     "RESEND newest", "RESEND all", "RESEND both", "RESEND hole", "RESEND next", "RESEND empty", "RESEND past end",
     "CONTROL late", "QUIT silent", "OPEN other port", "OPEN small packets", "RESPONSE small packets", "GO too many",
@@ -94,9 +95,9 @@ THEMES = (
     Theme(
         "setup",
         "openings, other values in them, and refusals; the second buffer is one byte",
-        _OPENING | {"OPEN other ID", "OPEN other port", "OPEN announcing", "RESPONSE other ID", "RESPONSE other half",
-                    "RESPONSE announcing", "RESPONSE changed", "ABORT", "REFUSED", "QUIT silent", "GO", "OK", "DATA",
-                    "NULL-ACK", TIME},
+        _OPENING | {"OPEN other ID", "OPEN other half", "OPEN other port", "OPEN announcing", "RESPONSE other ID",
+                    "RESPONSE other half", "RESPONSE announcing", "RESPONSE changed", "ABORT", "REFUSED",
+                    "QUIT silent", "GO", "OK", "DATA", "NULL-ACK", TIME},
         length=129,
     ),
     Theme(
@@ -127,7 +128,7 @@ THEMES = (
     Theme(
         "limit",
         "more GOs than buffers may be outstanding, which are two; the numbers of buffers cross 2^31",
-        _OPENING | {"GO", "GO too many", "OK", "RESEND next", TIME},
+        _OPENING | {"RESPONSE one buffer", "GO", "GO too many", "OK", "RESEND next", TIME},
         length=4 * 128,
         changed={"max_buffers": 2},
         first_buffer=2**31 - 2,
@@ -148,6 +149,13 @@ THEMES = (
         changed={"buffer_size": (_MOST_PACKETS + 1) * SMALL_PACKET},
     ),
     Theme(
+        "large",
+        "one buffer of three large packets: places in it need more than 16 bits",
+        _OPENING | {"GO", "OK", "RESEND", "DATA", "DATA lost", "DATA requested", "NULL-ACK", TIME},
+        length=3 * 33_000,
+        changed={"buffer_size": 3 * 33_000, "packet_size": 33_000},
+    ),
+    Theme(
         "buffers",
         "two buffers of three packets, both outstanding; all packets of a buffer arrive at once",
         _OPENING | {"BUFFER", "BUFFER less last", "BUFFER only last", "DATA late", "NULL-ACK"},
@@ -164,9 +172,17 @@ THEMES = (
         for_senders=False,
     ),
     Theme(
+        "acks",
+        "four buffers of one packet, which acknowledge nothing; NULL-ACKs acknowledge one message or all",
+        _OPENING | {"BUFFER early", "NULL-ACK", "NULL-ACK first"},
+        length=4 * 32,
+        changed={"buffer_size": 32, "max_buffers": 2},
+        for_senders=False,
+    ),
+    Theme(
         "pace",
         "two outstanding buffers, one packet in a burst, bursts so far apart that inputs come between them",
-        _OPENING | {"GO", "OK", "RESEND first", "RESEND newest", "QUIT", "client quits", TIME},
+        _OPENING | {"GO", "OK", "RESEND", "RESEND first", "RESEND newest", "RESEND all", "QUIT", "client quits", TIME},
         length=2 * 192,
         changed={"buffer_size": 192, "max_buffers": 2, "burst_size": 1, "burst_interval_ms": _SLOW_MS},
         for_receivers=False,
