@@ -279,7 +279,7 @@ def test_the_header_of_useless_data_may_acknowledge(t: Case) -> None:
         peer.connect_without_acknowledging()
         go = peer.expect_go(0)
     t.provokes("CTRL-05", "TIMER-02")
-    peer.send_packet(0, 0, buffer=(peer.first_buffer or 0) + 500, high_seq=go.seq)
+    peer.send_packet(0, 0, buffer=((peer.first_buffer or 0) + 500) % 2**32, high_seq=go.seq)
     peer.listen(t.tolerances.crossing_us)
     heard = peer.listen(4 * S)
     if t.was_aborted(peer, "data of a buffer that was not requested"):

@@ -227,10 +227,10 @@ def test_ok_and_the_next_go_share_a_control_and_there_is_about_one_for_each_buff
         peer.require(buffer_size=256)
     peer.finish()
     peer.expect_success()
-    together = sum(
-        peer.first_seen(peer.find(Kind.OK, n)[0].seq) is peer.first_seen(peer.find(Kind.GO, n + 1)[0].seq)
-        for n in range(buffers - 1)
-    )
+    pairs = [
+        (ok, go) for n in range(buffers - 1) for ok in peer.find(Kind.OK, n)[:1] for go in peer.find(Kind.GO, n + 1)[:1]
+    ]
+    together = sum(peer.first_seen(ok.seq) is peer.first_seen(go.seq) for ok, go in pairs)
     t.observe("OK and next GO in one CONTROL", f"{together} of {buffers - 1}")
     t.should(
         together >= (buffers - 1) * 3 // 4,

@@ -126,8 +126,9 @@ def await_quit(case: Case, player: Player) -> bool:
     def came() -> int:
         return sum(seen.packet.type is Type.QUIT for seen in peer.seen)
 
+    patience_us = PATIENCE_US + peer.pace_us  # a QUIT waits for the end of its buffer
     lost = 0 if player.left == "client-quit-crossed" else player.repeats
-    known, deadline_us = came(), peer.now_us + PATIENCE_US
+    known, deadline_us = came(), peer.now_us + patience_us
     while peer.now_us < deadline_us and came() <= lost:
         if not came() and peer.link.status().succeeded and not player.may_leave():
             return False
@@ -135,7 +136,7 @@ def await_quit(case: Case, player: Player) -> bool:
             player.behave()
         peer.listen(_LOOK_US if not known else QUIET_US)
         if came() > known:
-            known, deadline_us = came(), peer.now_us + PATIENCE_US
+            known, deadline_us = came(), peer.now_us + patience_us
             peer.link.send(packets.spoil(peer.forge.packet(Type.QUITACK)), peer.address)  # its answer is damaged
     if came() <= lost:
         with findings.due("QUIT-06"):

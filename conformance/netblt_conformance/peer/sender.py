@@ -522,7 +522,11 @@ class SenderPeer(Peer):
             known = 0 <= buffer < self.buffer_count and self.number(buffer) == message.buffer
             exists = known and message.buffer not in self._confirmed
             if exists and self.may_send(buffer):  # else it is sent when its turn comes
-                self._deliver(buffer, [n for n in message.packets if n < self.packet_count(buffer)], lose)
+                # What several requests name is marked once (5.2.1).
+                named = set(message.packets)
+                while self._requests and self._requests[0][0] == message.buffer:
+                    named.update(self.messages[heapq.heappop(self._requests)[1]].packets)
+                self._deliver(buffer, sorted(n for n in named if n < self.packet_count(buffer)), lose)
                 return True
         if unsent and self.find(Kind.GO, unsent[0]) and self.may_send(unsent[0]):
             buffer = unsent.popleft()
