@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -32,7 +33,7 @@ from netblt_conformance.oracles import Monitor
 from netblt_conformance.oracles.base import Check, Violation
 from netblt_conformance.oracles.session import GROWTH
 from netblt_conformance.packets.packets import Kind, Message
-from netblt_conformance.peer import SenderPeer
+from netblt_conformance.peer import ReceiverPeer, SenderPeer
 from netblt_conformance.peer.base import Peer
 from netblt_conformance.peer.exchange import UnmetError
 from netblt_conformance.peer.sender import GROWN_WAITS
@@ -478,3 +479,42 @@ def test_a_long_wait_makes_no_room_where_the_number_of_runs_at_a_time_is_fixed()
     begin(supervisor._waits, "a")
     supervisor._give_work()
     assert len(started) == 1
+
+
+@pytest.mark.parametrize(
+    ("burst_size", "interval_ms", "longer_ms"), [(8, 10, 0), (8, 5, 0), (2, 10, 60), (8, 900, 1780)]
+)
+def test_a_wait_is_longer_by_what_the_implementation_made_the_pace_slower(
+    burst_size: int, interval_ms: int, longer_ms: int
+) -> None:
+    """NEG-03, NEG-04: two buffers of eight packets were to go in bursts of eight each 10 ms."""
+    planned = SimpleNamespace(burst_size=8, burst_interval_ms=10)
+    terms = SimpleNamespace(burst_size=burst_size, burst_interval_ms=interval_ms, packets_per_buffer=8)
+    peer = SimpleNamespace(
+        agreed=terms, terms=terms, parameters=planned, setting=SimpleNamespace(iut_parameters=planned)
+    )
+    assert ReceiverPeer.slower_us.fget(peer) == longer_ms * S // 1000  # type: ignore[attr-defined]
+
+
+class Trickling(ReceiverPeer):
+    """Each new packet takes almost as long as is waited for one."""
+
+    packets = now_s = 0
+    _news = 0
+
+    def until(self, condition: Callable[[], bool], within_us: int, *_what: object) -> None:
+        self.now_s += within_us // S
+        self.packets, self._news = self.packets + 1, self._news + (self.packets < 5)
+        if not condition():
+            raise UnmetError("all packets", "nothing new")
+
+
+def test_a_buffer_is_waited_for_while_its_packets_come() -> None:
+    """RFC 998 has no least pace."""
+    peer = Trickling.__new__(Trickling)
+    peer._goes_on_until(lambda: peer.packets == 4, 2 * S, "all packets")
+    assert peer.now_s == 8
+    peer = Trickling.__new__(Trickling)
+    with pytest.raises(UnmetError):
+        peer._goes_on_until(lambda: False, 2 * S, "all packets")
+    assert peer.packets == 6

@@ -194,6 +194,10 @@ def test_a_repeated_response_is_ignored(t: Case) -> None:
     peer.expect_success()
 
 
+_LATER_INTERVAL_MS = 900  # of a second RESPONSE
+_TELLING_PACKETS = 4  # fewer may take as long for other reasons
+
+
 @case("OPEN-08", roles=ACTIVE, control=True)
 def test_the_first_response_goes_on_to_govern(t: Case) -> None:
     # A sender that took over the second one would stop summing data, a receiver would want sums that were not made.
@@ -203,7 +207,8 @@ def test_the_first_response_goes_on_to_govern(t: Case) -> None:
         t.run_first_buffer(peer)
     if t.stimulus:
         first = peer.response_values()
-        values = {"buffer_size": 512, "packet_size": 128, "burst_size": 1, "burst_interval_ms": 900, "max_buffers": 1}
+        values = {"buffer_size": 512, "packet_size": 128, "burst_size": 1, "max_buffers": 1}
+        values["burst_interval_ms"] = _LATER_INTERVAL_MS
         peer.send_response(**values, flags=first.flags ^ 2)
         peer.listen(t.tolerances.crossing_us)
     if isinstance(peer, ReceiverPeer):
@@ -212,6 +217,7 @@ def test_the_first_response_goes_on_to_govern(t: Case) -> None:
             peer.ok(0)
             following = range(1, 2)
         # An OK would settle the pace again: the pace of the first RESPONSE has to last until then.
+        began_us, packets = peer.now_us, len(following) * peer.terms.packets_per_buffer
         peer.go(*following)
         for number in following:
             for seen in peer.expect_buffer(number).packets.values():
@@ -222,6 +228,12 @@ def test_the_first_response_goes_on_to_govern(t: Case) -> None:
                     seen.frame,
                     expected="a data checksum, as the first RESPONSE agreed",
                 )
+        took_us, later = peer.now_us - began_us, f"one packet in {_LATER_INTERVAL_MS} ms"
+        t.must(
+            packets < _TELLING_PACKETS or took_us < (packets - 1) * peer.ms(_LATER_INTERVAL_MS) + peer.slower_us,
+            f"{packets} packets took {took_us / S:g} s after a second RESPONSE with {later}",
+            expected="the pace of the first RESPONSE",
+        )
     peer.finish()
     peer.expect_success()
 

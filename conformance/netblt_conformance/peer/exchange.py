@@ -222,8 +222,14 @@ class Exchange:
         """Whether to wait longer is of no use: the time has come, or nothing can come any more."""
         return self.now_us >= deadline_us or self.link.over
 
+    @property
+    def slower_us(self) -> int:
+        """How much longer than planned a reaction may take, because bursts are slower than the case proposed."""
+        return 0
+
     def until(self, condition: Callable[[], bool], within_us: int, what: str, awaited: Awaited = Awaited.OTHER) -> None:
         """Goes on until `condition` holds; UnmetError when it does not within the time."""
+        within_us += self.slower_us
         began_us, first = self.now_us, len(self.seen)
         deadline_us = began_us + within_us
         with self._waits(awaited, within_us):
@@ -236,6 +242,7 @@ class Exchange:
 
     def expect(self, match: Match, within_us: int, what: str, awaited: Awaited = Awaited.OTHER) -> Seen:
         """The next packet that matches; others are legal and change nothing."""
+        within_us += self.slower_us
         deadline_us, first = self.now_us + within_us, len(self.seen)
         with self._waits(awaited, within_us):
             while True:

@@ -70,6 +70,19 @@ class ReceiverPeer(Peer):
         offers = (*self.monitor.session.issued.offers, *filter(None, [self.offer]))
         return tolerances.slowest(super().slowest_pace, *offers)
 
+    @property
+    def slower_us(self) -> int:
+        """Where the implementation has made the pace slower (NEG-03, NEG-04): the difference for two buffers."""
+        if self.agreed is None:
+            return 0
+        packets, limits = 2 * self.terms.packets_per_buffer, self.setting.iut_parameters
+        planned = tolerances.slowest(
+            (self.parameters.burst_size, self.parameters.burst_interval_ms),
+            (limits.burst_size, limits.burst_interval_ms),
+        )
+        agreed = self.terms.burst_size, self.terms.burst_interval_ms
+        return max(0, tolerances.transfer_time_us(packets, *agreed) - tolerances.transfer_time_us(packets, *planned))
+
     # ---- control messages ----
 
     def message(self, kind: Kind, buffer: int, packets: Iterable[int] = ()) -> Message:
@@ -203,13 +216,22 @@ class ReceiverPeer(Peer):
         buffer, began_us = self.buffer(number), self.now_us
         with self._waits(Awaited.BUFFER, within_us):
             stops = self._data_timer(buffer, began_us)
-            self.until(lambda: buffer.complete or stops() or unless(), within_us, what, Awaited.BUFFER)
+            self._goes_on_until(lambda: buffer.complete or stops() or unless(), within_us, what)
             missing = self._missing(buffer)
             if missing and not unless():
                 self.message(Kind.RESEND, self.first_buffer + number, missing)
                 self.send_control()
-            self.until(lambda: buffer.complete or unless(), within_us, what, Awaited.BUFFER)
+            self._goes_on_until(lambda: buffer.complete or unless(), within_us, what)
         return buffer
+
+    def _goes_on_until(self, over: Callable[[], bool], within_us: int, what: str) -> None:
+        """As until(), from each new packet on: RFC 998 has no least pace."""
+        while not over():
+            self.until(self._news_or(over), within_us, what, Awaited.BUFFER)
+
+    def _news_or(self, over: Callable[[], bool]) -> Callable[[], bool]:
+        known = self._news
+        return lambda: over() or self._news > known
 
     def _data_timer(self, buffer: ReceivedBuffer, began_us: int) -> Callable[[], bool]:
         """Whether nothing more comes by itself of a buffer of which something came."""
