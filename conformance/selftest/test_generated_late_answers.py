@@ -54,6 +54,8 @@ def test_an_abort_after_a_foreign_unique_id_ends_the_connection_only_where_a_fai
 class Ending:
     """A tester whose `behave` sends the last OK; the implementation has no QUIT left to send then."""
 
+    pace_us = 0
+
     def __init__(self, *, complete: bool) -> None:
         self.repeats, self.now_us, self.seen, self.left = 0, 0, list[Seen](), "client-quit"
         self.complete, self.succeeded = complete, False
