@@ -431,6 +431,7 @@ def test_impossible_packets_with_good_checksums_are_survived_in_any_state(t: Cas
         expected="failure to be reported to the client",
     )
     peer.send_abort()  # whatever was made of all that: this ends it, if the peer is still there
+    peer.go_silent()  # packets after it would show that it was forged
     expected = "the client to learn the outcome"
     peer.until(lambda: _has_outcome(t), t.tolerances.close_max_us, expected, Awaited.FAILURE)
     t.must(
