@@ -7,7 +7,6 @@ test of its own sees to it that a capture by itself gives the same."""
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +122,7 @@ def read_alone(reader: Reader, paths: list[Path]) -> dict[Path, list[Finding]]:
     columns = {f"column{number}": f"{name}:0" for number, name in enumerate(VERDICTS)}
     asked: list[dict[str, Any]] = []
     for number, path in enumerate(paths):
-        copy = str(shutil.copy(path, reader.home / f"alone-{number}.pcapng"))
+        copy = str(reader.readable(path))
         where = {"name": "netblt.capture_position", "value": position_of(path)}
         asked.append({"jsonrpc": "2.0", "id": 2_000_000 + number, "method": "setconf", "params": where})
         asked.append({"jsonrpc": "2.0", "id": 1_000_000 + number, "method": "load", "params": {"file": copy}})

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ TAPS = {
 
 @pytest.fixture(scope="module")
 def golden(reader: Reader) -> Path:
-    return Path(shutil.copy(GOLDEN, reader.home / "golden.pcapng"))
+    return reader.readable(GOLDEN)
 
 
 def ask(reader: Reader, path: Path, *requests: dict[str, Any]) -> list[Any]:
