@@ -22,6 +22,7 @@ from selftest.test_suite_oracles import (
     Step,
     acked,
     acks,
+    ctrl,
     given,
     gives,
     go,
@@ -32,7 +33,6 @@ from selftest.test_suite_oracles import (
     sends,
     setup,
     tells,
-    told,
 )
 
 MS, S = 1_000, 1_000_000
@@ -310,7 +310,7 @@ def test_a_part_of_a_request_may_be_acknowledged_before_the_next_part_comes(late
 # ---- a sender ----
 
 SENT: Timed = [
-    (MS, told(go(1, 0), go(2, 1))),
+    (MS, ctrl(go(1, 0), go(2, 1))),
     (3 * MS, sends(0, 0, 2)),
     (0, sends(0, 1, 2)),
     (0, sends(1, 0, 2)),
@@ -321,26 +321,26 @@ SENT: Timed = [
 def test_a_control_without_acknowledgement_is_seen() -> None:
     assert "CTRL-10" in seen(PASSIVE_SENDER, [SENT[0], *every(S, 2, ALIVE)])
     assert seen(PASSIVE_SENDER, [*SENT, *every(S, 2, ALIVE)]) == []
-    again = [*SENT, (S, told(go(1, 0), go(2, 1)))]
+    again = [*SENT, (S, ctrl(go(1, 0), go(2, 1)))]
     assert "CTRL-10" in seen(PASSIVE_SENDER, [*again, *every(S, 2, ALIVE)]), "repetitions too"
     assert seen(PASSIVE_SENDER, [*again, (3 * MS, acks(2)), *every(S, 2, ALIVE)]) == []
 
 
 def test_a_request_that_is_not_served_is_seen() -> None:
-    asked = [*SENT, (S, told(resend(3, 0, 0))), (3 * MS, acks(3))]
+    asked = [*SENT, (S, ctrl(resend(3, 0, 0))), (3 * MS, acks(3))]
     assert "RESEND-02" in seen(PASSIVE_SENDER, [*asked, *every(S, 4, ALIVE)])
     assert seen(PASSIVE_SENDER, [*asked, (MS, sends(0, 0, 3)), *every(S, 4, ALIVE)]) == []
 
 
 def test_a_sender_owes_what_is_requested_until_every_buffer_has_its_ok() -> None:
     """The last buffer, 1, is confirmed first."""
-    asked = [*SENT, (S, told(resend(3, 0, 0), ok(4, 1))), (3 * MS, acks(4))]
+    asked = [*SENT, (S, ctrl(resend(3, 0, 0), ok(4, 1))), (3 * MS, acks(4))]
     assert "RESEND-02" in seen(PASSIVE_SENDER, [*asked, *every(S, 4, ALIVE, SIGN)])
-    assert seen(PASSIVE_SENDER, [*asked, (MS, sends(0, 0, 4)), (3 * MS, told(ok(5, 0))), *every(S, 40, ALIVE)]) == []
+    assert seen(PASSIVE_SENDER, [*asked, (MS, sends(0, 0, 4)), (3 * MS, ctrl(ok(5, 0))), *every(S, 40, ALIVE)]) == []
 
 
 def test_a_request_behind_a_hole_may_be_served_early() -> None:
-    early = [*SENT, (S, told(resend(4, 0, 0))), (3 * MS, sends(0, 0, 2)), (S, told(resend(3, 1, 0)))]
+    early = [*SENT, (S, ctrl(resend(4, 0, 0))), (3 * MS, sends(0, 0, 2)), (S, ctrl(resend(3, 1, 0)))]
     late = [*early, (3 * MS, sends(1, 0, 4)), *every(S, 4, ALIVE)]
     assert seen(PASSIVE_SENDER, late) == []
 
@@ -351,13 +351,13 @@ def offers(seq: int, buffer: int, burst: int, interval_ms: int) -> Message:
 
 def test_a_slower_pace_that_is_offered_after_a_request_gives_more_time_for_it() -> None:
     """The pair of OK #4 may hold for what is still to be sent: one packet each 5 s."""
-    asked = [*SENT, (S, told(resend(3, 1, 0))), (3 * MS, acks(3))]
-    offered = [*asked, (S, told(offers(4, 0, 1, 5000))), (3 * MS, acks(4))]
+    asked = [*SENT, (S, ctrl(resend(3, 1, 0))), (3 * MS, acks(3))]
+    offered = [*asked, (S, ctrl(offers(4, 0, 1, 5000))), (3 * MS, acks(4))]
     late = every(S, 9, ALIVE, SIGN)
     assert "RESEND-02" in seen(PASSIVE_SENDER, [*asked, *late])
     assert "RESEND-02" not in seen(PASSIVE_SENDER, [*offered, *late, (MS, sends(1, 0, 4)), *late])
     assert "RESEND-02" in seen(PASSIVE_SENDER, [*offered, *every(S, 150, ALIVE, SIGN)])
-    unanswered = [*asked, (S, told(go(4, 2))), (MS, told(offers(5, 0, 1, 5000)))]
+    unanswered = [*asked, (S, ctrl(go(4, 2))), (MS, ctrl(offers(5, 0, 1, 5000)))]
     assert "CTRL-10" not in seen(PASSIVE_SENDER, [*unanswered, *late, (MS, sends(1, 0, 5))])
 
 
@@ -365,9 +365,9 @@ def paced(reported: tuple[int, int], gap_ms: int) -> Timed:
     """Buffer 0 gets an OK that offers single packets each 100 ms; the packets of buffer 1 come `gap_ms` apart."""
     report = iut(IUT.null_ack(2, *reported))
     begin = [SENT[0], *SENT[1:3]]
-    begin[0] = (MS, told(go(1, 0)))
+    begin[0] = (MS, ctrl(go(1, 0)))
     begin[1:] = [(3 * MS, sends(0, 0, 1)), (0, sends(0, 1, 1))]
-    offered = [(MS, told(offers(2, 0, 1, 100))), (3 * MS, report), (S, told(go(3, 1))), (3 * MS, acks_as(3, reported))]
+    offered = [(MS, ctrl(offers(2, 0, 1, 100))), (3 * MS, report), (S, ctrl(go(3, 1))), (3 * MS, acks_as(3, reported))]
     return [*begin, *offered, *((gap_ms * MS, sends(1, n, 3)) for n in range(4))]
 
 

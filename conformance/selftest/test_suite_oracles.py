@@ -67,7 +67,7 @@ def resend(seq: int, buffer: int, *numbers: int) -> Message:
     return Message(Kind.RESEND, seq, buffer, packets=numbers)
 
 
-def told(*messages: Message) -> Step:
+def ctrl(*messages: Message) -> Step:
     """CONTROL of the tester."""
     return given(TESTER.control(messages))
 
@@ -408,26 +408,26 @@ def test_whoever_confirms_the_last_buffer_has_no_excuse_for_another_go() -> None
 
 # ---- a sending implementation ----
 
-STARTED = [told(go(1, 0), go(2, 1))]
+STARTED = [ctrl(go(1, 0), go(2, 1))]
 FIRST_PASS = [*STARTED, sends(0, 0, 2), sends(0, 1, 2), sends(1, 0, 2)]
-SENDS_WELL = [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3), told(ok(4, 0), ok(5, 1)), acks(5)]
+SENDS_WELL = [*FIRST_PASS, ctrl(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3), ctrl(ok(4, 0), ok(5, 1)), acks(5)]
 
 SENDER_FAULTS: dict[str, tuple[str, list[Step]]] = {
     "data without GO": ("DATA-01", [sends(0, 0, 0)]),
     "an acknowledgement of nothing": ("CTRL-06", [acks(1)]),
     "the acknowledgement falls": ("CTRL-06", [*STARTED, acks(2), acks(1)]),
     "data without the acknowledgement of their GO": ("CTRL-06", [*STARTED, sends(0, 0, 0)]),
-    "an acknowledgement behind a hole": ("CTRL-07", [told(go(1, 0)), told(go(3, 2)), acks(3)]),
+    "an acknowledgement behind a hole": ("CTRL-07", [ctrl(go(1, 0)), ctrl(go(3, 2)), acks(3)]),
     "a short DATA": ("DATA-03", [*STARTED, sends(0, 0, 2, data=b"ab")]),
     "a DATA that fills its buffer": ("DATA-04", [*STARTED, sends(0, 0, 2), sends(0, 1, 2, type=Type.DATA)]),
     "two LDATA": ("DATA-04", [*STARTED, sends(0, 1, 2), sends(0, 0, 2, type=Type.LDATA)]),
     "a number outside the buffer": ("DATA-05", [*STARTED, sends(0, 5, 2)]),
     "the flag on half a buffer": ("DATA-09", [*STARTED, sends(0, 0, 2), sends(0, 1, 2, flags=1)]),
     "a repeat without request": ("DATA-13", [*FIRST_PASS, sends(0, 0, 2)]),
-    "a repeat that was not listed": ("RESEND-02", [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 0, 3)]),
-    "a request served twice": ("CTRL-09", [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(0, 1, 3)]),
-    "a repair with other data": ("RESEND-03", [*FIRST_PASS, told(resend(3, 0, 0)), sends(0, 0, 3, data=b"zzzz")]),
-    "progress before repairs": ("ORDER-02", [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 3), sends(0, 0, 3)]),
+    "a repeat that was not listed": ("RESEND-02", [*FIRST_PASS, ctrl(resend(3, 0, 1)), sends(0, 0, 3)]),
+    "a request served twice": ("CTRL-09", [*FIRST_PASS, ctrl(resend(3, 0, 1)), sends(0, 1, 3), sends(0, 1, 3)]),
+    "a repair with other data": ("RESEND-03", [*FIRST_PASS, ctrl(resend(3, 0, 0)), sends(0, 0, 3, data=b"zzzz")]),
+    "progress before repairs": ("ORDER-02", [*FIRST_PASS, ctrl(resend(3, 0, 0)), sends(1, 1, 3), sends(0, 0, 3)]),
     "a later buffer first": ("ORDER-01", [*STARTED, sends(1, 0, 2), sends(0, 0, 2)]),
     "LDATA first": ("ORDER-03", [*STARTED, sends(0, 1, 2), sends(0, 0, 2)]),
     "an answer to ABORT": ("ABORT-02", [given(TESTER.reason(Type.ABORT, "")), iut(IUT.reason(Type.ABORT, ""))]),
@@ -448,7 +448,7 @@ def test_a_fault_of_a_sender_is_seen(fault: str) -> None:
 
 def test_one_copy_serves_every_request_that_its_sender_acknowledges() -> None:
     """ORDER-02: a second request for a packet that is on its way need not be served by a second copy."""
-    twice = [told(resend(3, 0, 0)), told(resend(4, 0, 0))]
+    twice = [ctrl(resend(3, 0, 0)), ctrl(resend(4, 0, 0))]
     assert watch(PASSIVE_SENDER, [*FIRST_PASS, *twice, sends(0, 0, 4), sends(1, 1, 4)]) == []
     behind = watch(PASSIVE_SENDER, [*FIRST_PASS, *twice, sends(0, 0, 3), sends(1, 1, 4), sends(0, 0, 4)])
     assert behind == ["ORDER-02"], "the second request was not known when the copy left"
@@ -456,7 +456,7 @@ def test_one_copy_serves_every_request_that_its_sender_acknowledges() -> None:
 
 def test_a_repair_that_never_comes_is_late_for_no_order() -> None:
     """RESEND-02 judges it. No order is wrong where the request for another buffer is served."""
-    assert watch(PASSIVE_SENDER, [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 3)]) == []
+    assert watch(PASSIVE_SENDER, [*FIRST_PASS, ctrl(resend(3, 0, 0)), sends(1, 1, 3)]) == []
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,7 @@ def test_a_request_is_served_as_slowly_as_the_sender_likes_while_its_packets_com
 ) -> None:
     """RFC 998 has no least pace. Stimulus: a request for two packets, of which the first comes within the time and the
     second as long after it as the first one took, or one of another buffer instead."""
-    watched = [*FIRST_PASS, told(resend(3, 0, 0, 1)), sends(0, 0, 3), later, acks(3), acks(3)]
+    watched = [*FIRST_PASS, ctrl(resend(3, 0, 0, 1)), sends(0, 0, 3), later, acks(3), acks(3)]
     found = [one.requirement for one in violations(PASSIVE_SENDER, watched, SLOW_US)]
     assert [one for one in found if one == "RESEND-02"] == expected
 
@@ -477,7 +477,7 @@ def test_a_request_is_served_as_slowly_as_the_sender_likes_while_its_packets_com
 def test_what_is_left_of_a_request_is_due_from_the_newest_packet_of_any_request_on() -> None:
     """The sender serves the lowest numbers of all requests first. Stimulus: while one of two packets is still to come,
     the other one is requested again, and is sent a second time first. A packet each second."""
-    watched = [*FIRST_PASS, told(resend(3, 0, 0, 1)), sends(0, 0, 3), told(resend(4, 0, 0)), sends(0, 0, 4)]
+    watched = [*FIRST_PASS, ctrl(resend(3, 0, 0, 1)), sends(0, 0, 3), ctrl(resend(4, 0, 0)), sends(0, 0, 4)]
     for last, expected in ((sends(0, 1, 4), []), (acks(4), ["RESEND-02"])):
         found = [one.requirement for one in violations(PASSIVE_SENDER, [*watched, acks(4), last, acks(4)], SECOND_US)]
         assert [one for one in found if one == "RESEND-02"] == expected
@@ -490,7 +490,7 @@ ABORTED, QUITTED = given(TESTER.reason(Type.ABORT, "")), given(TESTER.reason(Typ
 def test_an_end_that_is_not_believed_because_its_sender_transfers_on_is_no_fault(end: Step) -> None:
     """AMB-73: any host can send an ABORT or a QUIT."""
     replied = [says(Type.QUITACK)] if end is QUITTED else []
-    assert watch(PASSIVE_SENDER, [*STARTED, end, *replied, told(go(1, 0), go(2, 1)), sends(0, 0, 2)]) == []
+    assert watch(PASSIVE_SENDER, [*STARTED, end, *replied, ctrl(go(1, 0), go(2, 1)), sends(0, 0, 2)]) == []
     silent = watch(PASSIVE_SENDER, [*STARTED, end, *replied, given(TESTER.packet(Type.KEEPALIVE)), sends(0, 0, 2)])
     assert silent == ["QUIT-05" if end is QUITTED else "ABORT-02"], "a KEEPALIVE is no transfer"
 
@@ -510,18 +510,18 @@ def test_a_copy_that_comes_after_the_end_may_be_answered_with_abort(*, late: boo
 
 def test_a_null_ack_of_an_ok_reports_a_pair() -> None:
     zeros = iut(IUT.null_ack(5, 0, 0))
-    began = [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3)]
-    assert watch(PASSIVE_SENDER, [*began, told(ok(4, 0), ok(5, 1)), zeros]) == ["CTRL-11"]
-    assert watch(PASSIVE_SENDER, [told(go(1, 0), go(2, 1)), iut(IUT.null_ack(2, 0, 0))]) == []
+    began = [*FIRST_PASS, ctrl(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3)]
+    assert watch(PASSIVE_SENDER, [*began, ctrl(ok(4, 0), ok(5, 1)), zeros]) == ["CTRL-11"]
+    assert watch(PASSIVE_SENDER, [ctrl(go(1, 0), go(2, 1)), iut(IUT.null_ack(2, 0, 0))]) == []
 
 
 def test_the_pair_in_force_is_that_of_the_ok_with_the_highest_number_in_whatever_order_they_come() -> None:
     """AMB-36: the tester offers half of the agreed pace in OK #4, the agreed one in OK #5, and sends #5 first."""
     slow, fast = dataclasses.replace(ok(4, 0), burst_interval_ms=20), ok(5, 1)
-    began = [*FIRST_PASS, told(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3)]
-    assert watch(PASSIVE_SENDER, [*began, told(fast), told(slow, fast), acks(5)]) == []
-    assert watch(PASSIVE_SENDER, [*began, told(fast), told(slow), acks(4)]) == []
-    fast_first = [told(dataclasses.replace(fast, seq=4)), told(dataclasses.replace(slow, seq=5))]
+    began = [*FIRST_PASS, ctrl(resend(3, 0, 1)), sends(0, 1, 3), sends(1, 1, 3)]
+    assert watch(PASSIVE_SENDER, [*began, ctrl(fast), ctrl(slow, fast), acks(5)]) == []
+    assert watch(PASSIVE_SENDER, [*began, ctrl(fast), ctrl(slow), acks(4)]) == []
+    fast_first = [ctrl(dataclasses.replace(fast, seq=4)), ctrl(dataclasses.replace(slow, seq=5))]
     assert watch(PASSIVE_SENDER, [*began, *fast_first, acks(5)]) == ["CTRL-11"]
 
 
@@ -536,7 +536,7 @@ def test_an_abort_for_no_connection_may_have_another_version_than_the_connection
 def test_an_active_end_sends_nothing_of_a_transfer_before_the_response_to_its_open() -> None:
     """Stimulus: a RESPONSE with another unique ID."""
     terms = dataclasses.replace(TERMS, flags=1)
-    opening = [iut(IUT.opening(Type.OPEN, terms)), given(TESTER.opening(Type.RESPONSE, terms)), told(go(1, 0))]
+    opening = [iut(IUT.opening(Type.OPEN, terms)), given(TESTER.opening(Type.RESPONSE, terms)), ctrl(go(1, 0))]
     other = given(TESTER.opening(Type.RESPONSE, dataclasses.replace(terms, unique_id=10)))
 
     def found(*steps: Step) -> list[str]:
@@ -552,12 +552,12 @@ def test_a_control_before_the_connection_is_open_is_not_to_be_acknowledged() -> 
     """Stimulus: the first CONTROL comes before the RESPONSE that opens the connection of an active sender, and is
     repeated after it. Legal outcome: no acknowledgement before, one of the GO after that."""
     terms = dataclasses.replace(TERMS, flags=1)
-    opening = [iut(IUT.opening(Type.OPEN, terms)), told(go(1, 0))]
+    opening = [iut(IUT.opening(Type.OPEN, terms)), ctrl(go(1, 0))]
     opened = [*opening, given(TESTER.opening(Type.RESPONSE, terms))]
     monitor = Monitor(Session(ACTIVE_SENDER, TESTER_PORT, IUT_PORT, DELAY_US, real_time=False, tolerances=DEFAULT))
     show(monitor, [*opened, acks(0)], 0, 2_000_000)
     assert monitor.violations == []
-    show(monitor, [told(go(1, 0)), acks(0)], 4, 2_000_000)
+    show(monitor, [ctrl(go(1, 0)), acks(0)], 4, 2_000_000)
     assert "CTRL-06" in [one.requirement for one in monitor.violations]
 
 
@@ -575,8 +575,8 @@ def test_an_acknowledgement_in_data_of_no_use_need_not_be_used(acknowledges: Ste
 
 def test_packets_that_come_when_they_are_asked_for_may_have_been_left_out() -> None:
     """AMB-72: the LDATA too."""
-    left_out = [*STARTED, sends(0, 0, 2), sends(1, 1, 2), told(resend(3, 0, 1), resend(4, 1, 0))]
-    assert watch(PASSIVE_SENDER, [*left_out, sends(0, 1, 4), sends(1, 0, 4), told(ok(5, 0), ok(6, 1)), acks(6)]) == []
+    left_out = [*STARTED, sends(0, 0, 2), sends(1, 1, 2), ctrl(resend(3, 0, 1), resend(4, 1, 0))]
+    assert watch(PASSIVE_SENDER, [*left_out, sends(0, 1, 4), sends(1, 0, 4), ctrl(ok(5, 0), ok(6, 1)), acks(6)]) == []
 
 
 def test_a_wrong_data_checksum_is_told_with_its_packet_and_both_values() -> None:
@@ -598,10 +598,10 @@ BOTH_BUFFERS = [sends(0, 0, 2), sends(0, 1, 2), sends(1, 0, 2), sends(1, 1, 2)]
 @pytest.mark.parametrize(
     ("steps", "requirement"),
     [
-        pytest.param([told(go(1, 0)), acks(1), told(go(2, 1)), acks(1), acks(1)], "CTRL-06", id="a message of its own"),
+        pytest.param([ctrl(go(1, 0)), acks(1), ctrl(go(2, 1)), acks(1), acks(1)], "CTRL-06", id="a message of its own"),
         pytest.param([*STARTED, acks(1), acks(1)], "CTRL-12", id="in one CONTROL with one that is acknowledged"),
         pytest.param(
-            [*STARTED, *BOTH_BUFFERS, told(go(3, 2)), acks(2), acks(2)],
+            [*STARTED, *BOTH_BUFFERS, ctrl(go(3, 2)), acks(2), acks(2)],
             "CTRL-15",
             id="a GO for which there are no data",
         ),
@@ -650,7 +650,7 @@ IN_PLACE = [sends(0, 0, 2), sends(0, 1, 2), sends(1, 0, 2, data=b"abcd")]
         pytest.param([*IN_PLACE, sends(1, 1, 2, data=b"abcd")], ["DATA-08"], id="data of another place"),
         pytest.param([sends(1, 0, 2, data=b"efgh")], ["DATA-08"], id="one of several packets, before others"),
         pytest.param([sends(0, 0, 2, data=b"00")], ["DATA-03"], id="another size: no place is known"),
-        pytest.param([told(go(3, 9)), sends(1, 0, 2, data=b"efgh")], [], id="GOs that leave numbers out"),
+        pytest.param([ctrl(go(3, 9)), sends(1, 0, 2, data=b"efgh")], [], id="GOs that leave numbers out"),
     ],
 )
 def test_data_packets_hold_the_data_of_the_client_each_byte_in_its_place(steps: list[Step], found: list[str]) -> None:
@@ -668,7 +668,7 @@ def test_one_fault_in_many_packets_is_told_once() -> None:
 
 def test_progress_while_the_request_is_still_under_way_is_no_violation() -> None:
     # The acknowledgement shows that the RESEND had not arrived when buffer 1 went on.
-    assert watch(PASSIVE_SENDER, [*FIRST_PASS, told(resend(3, 0, 0)), sends(1, 1, 2), sends(0, 0, 3)]) == []
+    assert watch(PASSIVE_SENDER, [*FIRST_PASS, ctrl(resend(3, 0, 0)), sends(1, 1, 2), sends(0, 0, 3)]) == []
 
 
 def test_packets_of_the_tester_with_a_bad_checksum_count_for_nothing() -> None:
@@ -710,7 +710,7 @@ def test_a_copy_of_the_response_after_an_ok_may_have_another_pair(changed: dict[
     terms = dataclasses.replace(TERMS, **changed)  # type: ignore[arg-type]
     again = [given(TESTER.opening(Type.OPEN, TERMS)), iut(IUT.opening(Type.RESPONSE, terms))]
     early = violations(PASSIVE_SENDER, [*STARTED, *again])
-    late = violations(PASSIVE_SENDER, [*FIRST_PASS, told(ok(3, 0)), *again])
+    late = violations(PASSIVE_SENDER, [*FIRST_PASS, ctrl(ok(3, 0)), *again])
     assert {one.verdict for one in early if one.requirement == "OPEN-07"} == {Verdict.FAIL}, "nothing was renegotiated"
     assert {one.verdict for one in late if one.requirement == "OPEN-07"} == {expected}
 
@@ -728,5 +728,5 @@ def test_more_packets_than_the_pace_allows_are_seen() -> None:
 def test_a_quit_of_another_version_than_the_connection_has_need_not_be_believed(version: int, found: list[str]) -> None:
     """AMB-01: an implementation may discard packets of another version."""
     quits = given(Forge(version, TESTER_PORT, IUT_PORT).reason(Type.QUIT, "enough"))
-    transfers = [told(go(1, 0)), quits, sends(0, 0, 1), sends(0, 1, 1)]
+    transfers = [ctrl(go(1, 0)), quits, sends(0, 0, 1), sends(0, 1, 1)]
     assert sorted({one for one in watch(PASSIVE_SENDER, transfers) if one.startswith("QUIT")}) == found
