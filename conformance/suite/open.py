@@ -194,7 +194,7 @@ def test_a_repeated_response_is_ignored(t: Case) -> None:
     peer.expect_success()
 
 
-_LATER_INTERVAL_MS = 900  # of a second RESPONSE
+_LATER_MS = 900  # interval of bursts of one packet, in a second RESPONSE
 _TELLING_PACKETS = 4  # fewer may take as long for other reasons
 
 
@@ -207,9 +207,8 @@ def test_the_first_response_goes_on_to_govern(t: Case) -> None:
         t.run_first_buffer(peer)
     if t.stimulus:
         first = peer.response_values()
-        values = {"buffer_size": 512, "packet_size": 128, "burst_size": 1, "max_buffers": 1}
-        values["burst_interval_ms"] = _LATER_INTERVAL_MS
-        peer.send_response(**values, flags=first.flags ^ 2)
+        pace = {"burst_size": 1, "burst_interval_ms": _LATER_MS}
+        peer.send_response(**pace, buffer_size=512, packet_size=128, max_buffers=1, flags=first.flags ^ 2)
         peer.listen(t.tolerances.crossing_us)
     if isinstance(peer, ReceiverPeer):
         following = range(1, min(3, peer.terms.max_buffers))
@@ -228,9 +227,9 @@ def test_the_first_response_goes_on_to_govern(t: Case) -> None:
                     seen.frame,
                     expected="a data checksum, as the first RESPONSE agreed",
                 )
-        took_us, later = peer.now_us - began_us, f"one packet in {_LATER_INTERVAL_MS} ms"
+        took_us, later = peer.now_us - began_us, f"one packet in {_LATER_MS} ms"
         t.must(
-            packets < _TELLING_PACKETS or took_us < (packets - 1) * peer.ms(_LATER_INTERVAL_MS) + peer.slower_us,
+            packets < _TELLING_PACKETS or took_us < (packets - 1) * peer.ms(_LATER_MS) + peer.slower_us,
             f"{packets} packets took {took_us / S:g} s after a second RESPONSE with {later}",
             expected="the pace of the first RESPONSE",
         )

@@ -177,15 +177,14 @@ class Child(ABC):
         in which it waits for a processor does not count."""
         if self._since_s is None:
             return False
-        counted_s = time.monotonic() - self._since_s
-        if counted_s <= self.limit_s:
+        waited_s = time.monotonic() - self._since_s
+        if waited_s <= self.limit_s:
             return False
-        counted_s -= starved_s(self.pid) - self._starved_s
-        if counted_s <= self.limit_s:
-            return False
+        counted_s = waited_s - (starved_s(self.pid) - self._starved_s)
         worked_s = processor_s(self.pid) - self._worked_s
-        slept_s = counted_s - worked_s
-        return worked_s > self.limit_s * HANG_LEAST_WORK or slept_s > self.limit_s * self.longest_wait
+        works = worked_s > self.limit_s * HANG_LEAST_WORK
+        sleeps = counted_s - worked_s > self.limit_s * self.longest_wait
+        return counted_s > self.limit_s and (works or sleeps)
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)

@@ -96,9 +96,10 @@ def judge(task: Task) -> Outcome:
         if failures:
             break
     if failures and task.output is not None:
-        script, kept = _files(task.output, task.entry.name, first_of(failures))
+        failure = first_of(failures)
+        script, kept = _files(task.output, task.entry.name, failure)
         script.parent.mkdir(parents=True, exist_ok=True)
-        script.write_text(first_of(failures).script.text("\n".join(first_of(failures).reasons)), encoding="utf-8")
+        script.write_text(failure.script.text("\n".join(failure.reasons)), encoding="utf-8")
         shutil.copy(library, kept)
     shutil.rmtree(task.made.folder / task.entry.name, ignore_errors=True)
     return Outcome(scripts, mutant and bool(failures) and illegal, failures)

@@ -197,7 +197,7 @@ class Tester(ABC):
             "QUIT other version": lambda: self._send(self._reason(Type.QUIT, version=_OTHER_VERSION)),
             "QUIT other port": lambda: self._send(self._reason(Type.QUIT, local_port=self._any_peer.own_port + 1)),
             "type 15": lambda: self._send(self._any_peer.forge.packet(_UNKNOWN_TYPE)),
-            "OPEN other ID": self._open_other,
+            "OPEN other ID": lambda: self._open_other(self._other_id),
             "client quits": lambda: self._stop(Stop.QUIT),
             "client aborts": lambda: self._stop(Stop.ABORT),
         }
@@ -214,7 +214,7 @@ class Tester(ABC):
         else:
             opening = self._any_peer.opening_values()
             actions["OPEN"] = lambda: self._open()
-            actions["OPEN other half"] = self._open_other_half
+            actions["OPEN other half"] = lambda: self._open_other(self._other_half)
             actions["OPEN small packets"] = lambda: self._open(packet_size=SMALL_PACKET)
             actions["OPEN other port"] = lambda: self._send(
                 dataclasses.replace(self._any_peer.forge, foreign_port=self._any_peer.iut_port + 1).opening(
@@ -249,11 +249,8 @@ class Tester(ABC):
         self._any_peer.send_open(**override)
         return True
 
-    def _open_other(self) -> bool:
-        return self._any_peer.agreed is not None and self._open(unique_id=self._other_id)
-
-    def _open_other_half(self) -> bool:
-        return self._any_peer.agreed is not None and self._open(unique_id=self._other_half)
+    def _open_other(self, unique_id: int) -> bool:
+        return self._any_peer.agreed is not None and self._open(unique_id=unique_id)
 
     @property
     def _other_id(self) -> int:
