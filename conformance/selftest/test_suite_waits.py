@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -518,3 +519,34 @@ def test_a_buffer_is_waited_for_while_its_packets_come() -> None:
     with pytest.raises(UnmetError):
         peer._goes_on_until(lambda: False, 2 * S, "all packets")
     assert peer.packets == 6
+
+
+class Serving(SenderPeer):
+    """A sender with one buffer of three packets; notes what it sends."""
+
+    buffer_count = 1
+    delivered: list[list[int]]
+
+    def index(self, _number: int) -> int:
+        return 0
+
+    def may_send(self, _buffer: int) -> bool:
+        return True
+
+    def packet_count(self, _number: int) -> int:
+        return 3
+
+    def _deliver(self, _buffer: int, numbers: list[int], _lose: object) -> None:
+        self.delivered.append(numbers)
+
+
+def test_packets_that_several_requests_name_are_sent_once() -> None:
+    """5.2.1: a sender marks what a RESEND names. Requests of another buffer wait."""
+    peer = Serving.__new__(Serving)
+    peer.delivered, peer._gos, peer._confirmed = [], [0], set()
+    named = {1: (0, 2), 2: (0,), 3: (1, 0)}
+    peer.messages = {seq: Message(Kind.RESEND, seq, 0, packets=packets) for seq, packets in named.items()}
+    peer.messages[4] = Message(Kind.RESEND, 4, 1, packets=(0,))
+    peer._requests = [(0, 1), (0, 2), (0, 3), (1, 4)]
+    assert peer._serve(collections.deque(), lambda _buffer, _packet: False)
+    assert (peer.delivered, peer._requests) == ([[0, 1, 2]], [(1, 4)])
